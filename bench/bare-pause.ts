@@ -1,6 +1,6 @@
 /**
- * The least that answers a pause over HTTP: `node:http`, two bare connections to the manager, and one row in a flushed commit
- * before the answer. It checks no token, keeps no state and publishes nothing.
+ * The smallest service that answers a pause over HTTP: `node:http`, two bare connections to the manager, and one row in
+ * a flushed commit before the answer. It checks no token, keeps no state and publishes nothing.
  */
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,7 +24,7 @@ const db = new DatabaseSync(path.join(temporaryFolder().path, 'commits.db'));
 db.exec('pragma journal_mode=wal; pragma synchronous=full; create table lines (text text)');
 const insert = db.prepare('insert into lines (text) values (?)');
 let next: { readonly done: Promise<void>; count: number } | null = null;
-/** Resolves after a flushed commit, which is shared by all that asked in one turn of the event loop. */
+/** Resolves after a flushed commit, which all calls of one turn of the event loop share. */
 function flushed(): Promise<void> {
   if (next !== null) {
     next.count += 1;

@@ -1,4 +1,4 @@
-/** Charts of a page: how far the gates are from what is asked, and how costs grow. */
+/** Charts of a page: the distance of each gate's value from its limit, and the growth of costs. */
 import { digits } from './lib.ts';
 import type { Gate, Growth, Verdict } from './lib.ts';
 
@@ -28,7 +28,7 @@ ${parts.join('\n')}
 /** Beyond this factor a gate is drawn at the edge. */
 const MOST = 16;
 const LABELS = 520;
-/** Ratio of the value to the gate: 1 just holds, less is broken. */
+/** Factor by which a value is better than its gate asks: 1 just holds, less is broken. */
 const better = ({ is, asked }: Gate, value: number): number =>
   is === 'at most' ? asked / value : value / asked;
 

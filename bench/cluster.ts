@@ -11,7 +11,7 @@ import { ALL_CORES, GENERATOR_CORE, SUBJECT_CORE, moveTo } from './lib.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const MAIN = path.join(ROOT, 'server/dist/main.js');
-/** Of the demo company: an administrator. */
+/** Extension of an administrator of the demo company. */
 const BOSS = '1001';
 
 export interface BenchCluster extends AsyncDisposable {
@@ -24,7 +24,7 @@ export interface BenchCluster extends AsyncDisposable {
   /** Starts one more web node, which the caller ends. */
   addWeb(name: string, wait?: SiteOptions['wait']): Promise<Site>;
 }
-/** `settings`: of all nodes. */
+/** `settings` are those of all nodes. */
 export async function startCluster(
   webs: number,
   settings: Readonly<Record<string, string>> = {},

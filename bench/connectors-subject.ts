@@ -1,6 +1,6 @@
 /**
- * Connectors beside the same work by hand: `connectors-subject.ts expressions|entries|sync|memory <size>`. Prints its figures as one
- * line of JSON.
+ * Connectors beside the same work written by hand: `connectors-subject.ts expressions|entries|sync|memory <size>`.
+ * Prints its figures as one line of JSON.
  */
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -87,7 +87,7 @@ async function startSystem() {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Resolves once `size` entries came. */
+    /** Resolves once `size` entries have arrived. */
     full: done.promise,
     close: () => server.close(),
   };
@@ -163,8 +163,8 @@ const LIMITS = `limits: { requests: 10000, per_seconds: 1, at_once: ${AT_ONCE} }
 const fileWith = (more: string): string => `${crmFile('ledger').replace(/limits: .*/, LIMITS)}${more}`;
 
 /**
- * Entries of a second through one connector, by a loop of `fetch` with the same requests and as many at once, and by one that
- * only creates the entries.
+ * Entries per second through one connector, through a loop of `fetch` with the same requests and `AT_ONCE` of them in
+ * parallel, and through such a loop that only creates the entries.
  */
 async function entries(folder: string): Promise<void> {
   const system = await startSystem();
@@ -207,15 +207,15 @@ async function entries(folder: string): Promise<void> {
 const POLL_MS = 20;
 /** Polls between two collections of a `memory` run. */
 const POLLS = 10;
-/** MB in use after a collection: what a collection would free says when V8 ran the last one, not what is kept. */
+/** MB in use after a collection; without it the figure would depend on when V8 ran its last one. */
 function kept(): number {
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();
   return (heapUsed + external) / 1e6;
 }
 /**
- * Seconds and MB of a sync of `size` customers, and of a loop that fetches the same pages into one table. `collects`: only the
- * most memory in use during the sync.
+ * Seconds and MB of a sync of `size` customers, and seconds of a loop that fetches the same pages into one table. With
+ * `collects` it prints only the peak of memory in use during the sync.
  */
 async function sync(folder: string, collects: boolean): Promise<void> {
   const system = await startSystem();

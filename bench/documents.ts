@@ -1,4 +1,4 @@
-/** docs/performance.md and a page for each topic, from the newest results of all rows. */
+/** Writes docs/performance.md and a page for each topic from the newest results of all rows. */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -52,7 +52,7 @@ interface Repeat {
   readonly at: string;
   readonly commit: string;
   readonly machine: string;
-  /** By what the gate asks. */
+  /** Intervals by what the gate asks. */
   readonly measured: Readonly<Record<string, Interval>>;
 }
 interface Measured {
@@ -82,8 +82,8 @@ function historyOf(before: Measured | undefined, commit: string): readonly Past[
 }
 
 /**
- * Keeps the rows and writes every page anew. A repeat stays beside the published figures of its row until these are measured
- * again; a row without published figures is published by it.
+ * Stores the rows and writes every page anew. A repeat stays beside the published figures of its row until they are
+ * measured again; for a row without published figures, the repeat becomes the published figures.
  */
 export function writeDocuments(rows: readonly Row[], read: Machine, repeated: boolean): void {
   const results = readJson<Record<string, Measured>>(RESULTS, {});
@@ -193,7 +193,7 @@ function sectionOf({ row, at, commit, machine, history, repeat }: Measured): str
     const shown = role === 'ours' ? `**${name}**` : name;
     return `| ${shown} | ${role === 'ours' ? '' : role} | ${digits(series.median)} ${unit} | ${intervalOf(series)} |`;
   });
-  /** A cell more of the table of gates, where the row was repeated. */
+  /** Additional cell in the table of gates if the row was repeated. */
   const repeated = (text: string): string => (repeat === undefined ? '' : `${text}|`);
   const gates = row.gates.map((gate) => {
     const again = repeat?.measured[gate.what];

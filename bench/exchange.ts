@@ -27,7 +27,7 @@ const MEDIA_PORTS = 60;
 export interface Exchange extends AsyncDisposable {
   readonly base: string;
   readonly data: string;
-  /** Of the running process. */
+  /** Process id of the running service. */
   readonly pid: number;
   readonly instance: Instance;
   /** Milliseconds from the last start of the process until `/readyz` succeeded. */
@@ -42,7 +42,7 @@ export interface MoreOfSite {
   /** Changes the data folder before the first start. */
   readonly prepare?: (data: string) => Promise<void>;
 }
-/** `size` is the site's; by default the demo company. `spread` leaves the processes to the system's scheduler. */
+/** Without `size` the site is the demo company. `spread` leaves the processes to the system's scheduler. */
 export async function startExchange(
   size?: SiteSize,
   spread = false,
@@ -77,7 +77,7 @@ export async function startExchange(
     const instance = loadInstance(data);
     return instance === null ? null : findLiving(instance);
   };
-  /** The TURN server lives on without the service, as the engine does. */
+  /** Process id of the TURN server, which keeps running without the service, as the engine does. */
   function turnPid(): number | null {
     try {
       const { pid } = JSON.parse(readFileSync(path.join(data, 'engine/turn.json'), 'utf8')) as {

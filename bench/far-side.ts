@@ -9,7 +9,9 @@ import {
 } from '../server/src/adapters/asterisk/phone/message.ts';
 import { randomTag } from '../server/src/adapters/asterisk/phone/transport.ts';
 
-/** The far side of a trunk: reached, and busy for every call. Returns its address and what closes it. */
+/**
+ * The far side of a trunk: answers OPTIONS and is busy for every call. Returns its address and a function to close it.
+ */
 export async function openBusyFarSide(host: string): Promise<{
   readonly host: string;
   readonly port: number;

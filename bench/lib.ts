@@ -10,7 +10,7 @@ export const GENERATOR_CORE = os.availableParallelism() > 1 ? 1 : 0;
 export const ALL_CORES = `0-${os.cpus().length - 1}`;
 /** Small sizes, for a machine with other load; the results are not stored. */
 export const QUICK = process.argv.includes('--quick');
-/** Pairs of a row, where it names no other number. */
+/** Pairs of a row that names no other number. */
 export const ROUNDS = QUICK ? 5 : 9;
 
 export const pinned = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
@@ -43,7 +43,7 @@ process.on('exit', () => {
   for (const clean of [...leftovers].toReversed()) clean();
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130));
-/** A folder that is removed afterwards in any case. */
+/** A folder that is removed on disposal, or at the latest when the process exits. */
 export function temporaryFolder(): Disposable & { readonly path: string } {
   const made = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-bench-'));
   const remove = (): void => fs.rmSync(made, { recursive: true, force: true, maxRetries: 5 });
@@ -186,8 +186,8 @@ function shuffled<T>(list: readonly T[]): T[] {
   return all;
 }
 /**
- * Every subject once in each round, in an order drawn anew: a drift of the machine affects all, and none always follows the
- * same other one. The observations of a round are a pair.
+ * Measures every subject once in each round, in an order drawn anew: a drift of the machine affects all subjects, and
+ * no subject always follows the same one. The observations of a round are a pair.
  */
 export async function interleave<T>(
   subjects: readonly string[],
@@ -218,10 +218,10 @@ export interface Gate {
   readonly is: 'at least' | 'at most';
   readonly asked: number;
   readonly measured: Omit<Series, 'values'>;
-  /** Undecided where the interval has the demand inside. */
+  /** Undecided if the interval contains `asked`. */
   readonly verdict: Verdict;
 }
-/** Cost at several sizes, of which the document draws the growth. */
+/** Cost at several sizes; the documents draw its growth. */
 export interface Growth {
   readonly name: string;
   readonly unit: string;
@@ -251,12 +251,12 @@ function gate(
 ): Gate {
   const { median, low, high } = series(typeof observed === 'number' ? [observed] : observed);
   const [holds, breaks] = is === 'at least' ? [low >= asked, high < asked] : [high <= asked, low > asked];
-  // Nothing measured is nothing held.
+  // A gate without a measured value is broken.
   const known = Number.isFinite(median);
   const verdict = holds && known ? 'held' : breaks || !known ? 'broken' : 'undecided';
   return { what, unit, is, asked, measured: { median, low, high }, verdict };
 }
-/** `observed`: one number for what is exact, else every observation. */
+/** `observed`: one number for an exact value, otherwise every observation. */
 export const atLeast = (what: string, floor: number, observed: number | readonly number[], unit = ''): Gate =>
   gate('at least', what, floor, observed, unit);
 export const atMost = (
@@ -268,7 +268,7 @@ export const atMost = (
 /** Difference of each pair. */
 export const beyond = (ours: readonly number[], limit: readonly number[]): number[] =>
   ours.map((value, i) => value - (limit[i] ?? Number.NaN));
-/** Ratio of each pair; both are of one time, so that common delays cancel out. */
+/** Ratio of each pair; both values are of one round, so that common delays cancel out. */
 export const ratiosOf = (above: readonly number[], below: readonly number[]): number[] =>
   above.map((value, i) => value / (below[i] ?? Number.NaN));
 /** Slope of a straight line through the points with logarithmic axes: 0 is no growth, 1 is proportional. */
@@ -280,7 +280,10 @@ function slopeOf(points: readonly (readonly [size: number, value: number])[]): n
   const top = xs.reduce((sum, x, i) => sum + (x - mx) * ((ys[i] ?? my) - my), 0);
   return top / xs.reduce((sum, x) => sum + (x - mx) ** 2, 0);
 }
-/** The growth of a cost over its sizes, and a gate on its slope: that of each round, through its observation at every size. */
+/**
+ * The growth of a cost over its sizes, and a gate on its slope: each round has one, through its observations at all
+ * sizes.
+ */
 export function growthOf(
   { name, unit, most }: { readonly name: string; readonly unit: string; readonly most: number },
   points: readonly (readonly [size: number, values: readonly number[]])[],

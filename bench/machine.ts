@@ -1,4 +1,4 @@
-/** Description of this machine, and its steadiness before a run: the noise that no figure can be finer than. */
+/** Description of this machine, and its noise before a run, which limits the precision of every figure. */
 import os from 'node:os';
 import { SEED, quantile } from './lib.ts';
 
@@ -20,7 +20,7 @@ function slice(): number {
   if (mixed === 0.5) throw new Error('not a whole number');
   return performance.now() - began;
 }
-/** Takes a second. */
+/** Takes about a second. */
 export function readMachine(): Machine {
   const load = os.loadavg()[0]!;
   for (let i = 0; i < 10; i++) slice();

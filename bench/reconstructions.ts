@@ -10,7 +10,7 @@
  *           without the engine's event (wazo-platform/wazo-agentd `wazo_agentd/service/{handler,manager,action}/pause.py` at
  *           79bf874). Leaner: Node for Python, connections that stay, SQLite in the process for PostgreSQL.
  * cli       AiPBX: a process of the engine's command line for each request, whose text is parsed (issue 18; its source is not
- *           public). Leaner: the web server is one process that stays, and nobody's rights are checked.
+ *           public). Leaner: the web server is one process that stays, and no rights are checked.
  */
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';

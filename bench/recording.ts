@@ -1,4 +1,4 @@
-/** The recorded queue calls as an endless series of different ones. */
+/** An endless series of different queue calls, made from the recorded ones. */
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -29,9 +29,9 @@ export function recordingCopy(n: number, extensions: number): Buffer {
 const QUEUE_NAMES = [...new Set(text.match(/(?<=\r\nQueue: )\S+/g) ?? [])];
 /** The queue of the recording whose calls the agent takes. */
 const TAKEN = 'q1';
-/** Number of the agent of the n-th copy. */
+/** Number of the agent in the n-th copy, from 0. */
 const agentIn = (n: number, extensions: number): number => (2 * n + 1) % extensions;
-/** Frames of one copy; `queueOf` names the queue of an agent, or any other. */
+/** Frames of one copy. The queue `TAKEN` becomes that of the copy's agent, each other queue that of another agent. */
 export function framesOf(n: number, extensions: number, queueOf: (agent: number) => string): string[] {
   const agent = agentIn(n, extensions);
   const names = new Map(QUEUE_NAMES.map((name, i) => [name, queueOf(name === TAKEN ? agent : n + 37 * i)]));

@@ -55,7 +55,7 @@ function unstream(data: Buffer): { readonly text: string; readonly rest: Buffer 
   return data.length < end ? null : { text: data.toString('utf8', 0, end), rest: data.subarray(end) };
 }
 
-/** Pauses of a phone that was asked to wait or whose connection was closed, as a phone's own: each twice the one before. */
+/** Pauses of a phone after a 503 or a closed connection: each is twice the one before, as real phones do it. */
 const PAUSE = { first_ms: 500, most_ms: 8_000 } as const;
 
 export interface Registered extends Pick<RegisteringPhone, 'over'> {
@@ -65,7 +65,7 @@ export interface Registered extends Pick<RegisteringPhone, 'over'> {
   readonly again: number;
   readonly cut: () => void;
 }
-/** The server closed a connection, or none came about. */
+/** The server closed a connection or accepted none. */
 class Cut extends Error {}
 interface Connection {
   readonly here: string;
@@ -75,7 +75,7 @@ interface Connection {
 }
 async function connect(o: RegisteringPhone): Promise<Connection> {
   const { host, port, ca, from: localAddress } = o;
-  // The types of TLS lack what `net` takes and TLS passes on.
+  // The types of `tls.connect` lack `localAddress`, which it passes on to `net.connect`.
   const options: tls.ConnectionOptions & { localAddress: string } = { host, port, ca, localAddress };
   const socket = tls.connect(options);
   socket.setTimeout(LATE_MS, () => socket.destroy(new Error(`${o.username}: no answer over ${o.over}`)));
@@ -136,7 +136,10 @@ async function connect(o: RegisteringPhone): Promise<Connection> {
     cut: () => void socket.destroy(),
   };
 }
-/** Connects and registers; after 503 or a closed connection it waits and asks again, as RFC 3261 (21.5.4) wants, for a minute. */
+/**
+ * Connects and registers; after 503 or a closed connection it waits and repeats, as RFC 3261 (21.5.4) requires, for a
+ * minute.
+ */
 export async function register(o: RegisteringPhone): Promise<Registered> {
   const began = performance.now();
   const deadline = began + LATE_MS;

@@ -5,7 +5,7 @@ import { digits } from './lib.ts';
 import type { Figure, Gate, Row, Series } from './lib.ts';
 
 const BASELINE = path.join(import.meta.dirname, 'baseline.json');
-/** A figure is worse where its whole interval is worse by so much. */
+/** A figure is worse if its whole interval is worse by more than this share. */
 const MOST_WORSE = 0.2;
 
 export function readJson<T>(file: string, otherwise: T): T {
@@ -19,7 +19,7 @@ export function readJson<T>(file: string, otherwise: T): T {
 export const writeJson = (file: string, value: unknown): void =>
   fs.writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
 
-/** The interval; nothing where there is one observation. */
+/** The interval; empty for a single observation. */
 export const intervalOf = ({ median, low, high }: Omit<Series, 'values'>): string =>
   low === median && high === median ? '' : `${digits(low)} to ${digits(high)}`;
 export const askedOf = ({ what, is, asked, unit }: Gate): string =>

@@ -1,7 +1,7 @@
 /**
  * `npm run bench [-- P1 P7 …]`: measures the rows with their peers and limits, checks the gates, writes the documents.
- * `--quick` is for CI: some rows at small sizes in less than five minutes, without writing. `--repeat` puts the figures beside
- * the published ones instead of in their place, for a second run on another machine.
+ * `--quick` is for CI: some rows at small sizes in less than five minutes, without documents. `--repeat` puts the
+ * figures beside the published ones instead of in their place, for a second run on another machine.
  */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -102,6 +102,6 @@ const worse = compareWithBaseline(rows);
 for (const line of worse) process.stdout.write(`worse than the baseline: ${line}\n`);
 if (keep) keepBaseline(rows);
 if (!QUICK) writeDocuments(rows, machine, words.includes('--repeat'));
-// A quick run has small sizes, for which the gates are not made: it looks for what became worse.
+// The gates are not made for the small sizes of a quick run; it only compares figures with the baseline.
 const broken = !QUICK && rows.some((row) => row.gates.some(({ verdict }) => verdict === 'broken'));
 process.exit(failed || broken || worse.length > 0 ? 1 : 0);

@@ -44,7 +44,7 @@ db.exec('commit');
 /** A rare name, a frequent word in the middle, a number, a common one, and no match; each word may be anywhere. */
 const texts = ['person 314', 'zoë', 'team 271', '1003141', 'nobody is called so'];
 const wordsOf = (q: string): string[] => q.replace('ë', 'e').split(' ');
-/** Statements for so many words. */
+/** Statements by the number of words. */
 const statements = new Map(
   texts.map((text) => {
     const { length } = wordsOf(text);

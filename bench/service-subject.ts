@@ -266,7 +266,7 @@ function rebuild(times: number): { ms: number[]; bytes: number } {
   for (let i = 0; i < times; i++) {
     const n = changes++;
     const endpoint = people[n % people.length]!.extension;
-    // The other state in each pass, so that each is a change.
+    // Each pass over the people sets the other state, so that every step is a change.
     const state = Math.floor(n / people.length) % 2 === 0 ? 'INUSE' : 'NOT_INUSE';
     const from = performance.now();
     model.step({ type: 'device.state', at: clock.now(), endpoint, state });

@@ -1,4 +1,7 @@
-/** Calls of a simulator: `simulator-subject.ts <calls>`; prints the seconds they took and those they would take in life. */
+/**
+ * Calls of a simulator: `simulator-subject.ts <calls>`; prints the seconds they took and those of the simulator's
+ * clock.
+ */
 import { createSimulator } from '../server/src/simulator/simulator.ts';
 
 const calls = Number(process.argv[2]);

@@ -1,6 +1,6 @@
 import type { SiteEvent } from '../server/src/ports/live.ts';
 
-/** Extensions from 100000 on, each with its three endpoints; every twentieth is an agent of one of the queues. */
+/** Extensions from 100000 on, each with its three endpoints; the site has no queues. */
 export const siteOf = (extensions: number): SiteEvent => ({
   type: 'site.changed',
   at: 0,

@@ -2,7 +2,7 @@
  * `npm run soak -- --minutes 60 [--conversations 10000000]`: the sizes of a centre of 5,000 agents, held for that long. Recorded
  * calls arrive at 2,000 frames of the engine a second, 10,000 clients each hear their extension and their queue, and a page of
  * a history of so many conversations is read each second. It prints a line for each minute; from half an hour on it writes
- * docs/performance/soak.md. Ends with 1 where something was lost or grew.
+ * docs/performance/soak.md. Its exit code is 1 if one of its checks fails.
  */
 import fs from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -47,19 +47,19 @@ const FRAMES_PER_SECOND = 2_000;
 const SLICE_SECONDS = 60;
 /** A page is written, and memory judged, in a run of at least so many minutes. */
 const WRITTEN_FROM = 30;
-/** Share by which memory may grow from the second to the last quarter. */
+/** Highest ratio of the memory of the last quarter to that of the second. */
 const MOST_GROWTH = 1.05;
 const MOST_LAG_MS = 100;
 
 interface Minute {
-  /** Of the service after a collection, in MB. */
+  /** Memory of the service after a collection, in MB. */
   readonly rss: number;
-  /** Of it the heap of JavaScript. */
+  /** Part of `rss` in the heap of JavaScript, in MB. */
   readonly heap: number;
   readonly handles: number;
-  /** Share of one core, of the service alone. */
+  /** CPU of the service alone, in % of one core. */
   readonly core: number;
-  /** Of the event loop, p99 in ms. */
+  /** Delay of the service's event loop, p99 in ms. */
   readonly delay: number;
   /** From the time in an event to its arrival at a client, p99 in ms. */
   readonly lag: number;
@@ -116,7 +116,7 @@ for (let minute = 1; minute <= minutes; minute += 1) {
     ...(last ? {} : { settle: false }),
   });
   const core = (cpuOf(pid) - cpu) / 1e4 / done.seconds;
-  // Before the collection, which holds the event loop.
+  // Read before the collection, which holds the event loop.
   const { p99: delay } = await ask<{ p99: number }>(service.process, { ask: 'delay' });
   const memory = await ask<{ rss: number; heap: number }>(service.process, { ask: 'memory' });
   const [rss, heap] = [memory.rss / 1e6, memory.heap / 1e6];
@@ -198,6 +198,6 @@ ${shown.map(([i, m]) => `| ${i + 1} | ${digits(m.rss)} | ${digits(m.heap)} | ${c
 <sub>Measured ${new Date().toISOString().slice(0, 10)}, commit ${commitOf()}; ${machineText(machine)}.</sub>
 `;
   fs.writeFileSync(SOAK_PAGE, text);
-  // The first page names this one.
+  // docs/performance.md has a link to this page.
   writeDocuments([], machine, false);
 }

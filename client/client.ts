@@ -74,7 +74,7 @@ export interface HistoryQueryInput {
   readonly extension?: string;
 }
 export interface UploadOptions {
-  /** Sets the limit of its duration; `prompt` by default. */
+  /** Selects the limit of the sound's duration; `prompt` by default. */
   readonly kind?: SoundKind;
   readonly signal?: AbortSignal;
 }
@@ -92,20 +92,20 @@ export interface Client extends Rest {
   hideCalls(callKeys: readonly string[], signal?: AbortSignal): Promise<number>;
   clearHistory(signal?: AbortSignal): Promise<void>;
   /**
-   * The audio of a recording as a stream, WAV; `range` is a header such as `bytes=0-999`. Without a time limit: the signal ends
-   * it. The audit trail of the site lists each listening.
+   * The audio of a recording as a stream, WAV; `range` is a header such as `bytes=0-999`. The request has no time
+   * limit; the signal ends it. The audit trail of the site lists each listening.
    */
   audio(recording: string, options?: { range?: string; signal?: AbortSignal }): Promise<Response>;
   /** The file of an export as a stream; the signal ends it. The audit trail of the site lists each download. */
   exportFile(id: number, options?: { signal?: AbortSignal }): Promise<Response>;
   /**
-   * Uploads a prompt or music on hold, identified by its content. Without a time limit: the signal ends it. Uploading the same
-   * sound again returns the same id.
+   * Uploads a prompt or music on hold, identified by its content. The request has no time limit; the signal ends it.
+   * Uploading the same sound again returns the same id.
    */
   uploadSound(sound: Blob, options?: UploadOptions): Promise<z.infer<typeof UploadedSound>>;
   /**
-   * Uploads prompts of the engine in a language: an archive (zip, tar, tar.gz), or with `prompt` the sound of this one. Without
-   * a time limit: the signal ends it.
+   * Uploads prompts of the engine in a language: an archive (zip, tar, tar.gz), or with `prompt` the sound of that one
+   * prompt. The request has no time limit; the signal ends it.
    */
   uploadPrompts(
     language: string,
@@ -114,7 +114,7 @@ export interface Client extends Rest {
   ): Promise<LanguageUploaded>;
   /** An uploaded sound as stored, WAV; `range` as with `audio`. */
   soundFile(sound: string, options?: { range?: string; signal?: AbortSignal }): Promise<Response>;
-  /** Imports customers from a CSV or vCard file; without a time limit: the signal ends it. */
+  /** Imports customers from a CSV or vCard file. The request has no time limit; the signal ends it. */
   importCustomers(
     content: Blob,
     kind: 'csv' | 'vcard',
@@ -122,7 +122,7 @@ export interface Client extends Rest {
     signal?: AbortSignal,
   ): Promise<ImportReply>;
   agent(request: AgentRequest, signal?: AbortSignal): Promise<AgentReply>;
-  /** Starts at once; read it with `for await`. */
+  /** Opens a stream, which connects at once; read it with `for await`. */
   stream(options: StreamOptions): EventStream;
   /** The state of a topic, kept current: agents and presence by extension, queues by name, calls by id. */
   store<T extends StoreTopic>(topic: T, options?: StoreOptions): Store<StoreRecords[T]>;

@@ -1,4 +1,4 @@
-/** Commands on the stream's own connection: each is sent once, and never again when its result did not arrive. */
+/** Commands on the stream's own connection: each is sent at most once, even if its result does not arrive. */
 import type { ClientFrame } from '@offhook/contract/stream.ts';
 import { clientError } from './errors.ts';
 import type { OffhookError } from './errors.ts';
@@ -19,11 +19,11 @@ interface Waiting {
 export interface Commands {
   readonly pending: number;
   run(action: string, data?: object, options?: CommandOptions): Promise<unknown>;
-  /** A connection is ready: waiting commands are sent. */
+  /** Sends the waiting commands over a connection that is ready. */
   found(send: (frame: Frame) => void): void;
-  /** The connection is lost: the result of each sent command is unknown. */
+  /** Rejects each sent command with `outcome_unknown`, because the connection is lost. */
   lost(): void;
-  /** False if no command has this id. */
+  /** Settles the command with this id; false if there is none. */
   result(id: string | number, outcome: Outcome): boolean;
   end(error: Error): void;
 }

@@ -6,8 +6,8 @@ export interface Environment {
   after(ms: number, run: () => void): () => void;
   open(url: string, protocol: string): WebSocket;
   /**
-   * Calls `run` when the network comes or goes or the page becomes visible, where the platform reports it; returns the function
-   * that ends that.
+   * Calls `run` when the network comes or goes or the page becomes visible or hidden, where the platform reports it;
+   * returns the function that stops these calls.
    */
   network(run: () => void): () => void;
 }

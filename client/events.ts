@@ -23,7 +23,10 @@ export interface GapItem {
 }
 export type StreamItem = StreamEvent | SnapshotItem | GapItem;
 
-/** Position right after an event; stored together with its result, no event is missed or processed twice. */
+/**
+ * Position right after an event: stored together with the event's result, it lets no event be missed or processed
+ * twice.
+ */
 export const cursorOf = ({ id, seq, check }: StreamEvent): StreamCursor => ({
   epoch: id.slice(0, id.lastIndexOf(':')),
   seq,

@@ -15,8 +15,8 @@ export type PresenceState = Presence & { readonly extension: string };
 /** Members of a queue belong to the topic `agents`; `stats` is null until the first `queue.stats`. */
 export type QueueState = Omit<Queue, 'members'> & { readonly stats: QueueStats | null };
 /**
- * A leg as events report it: a leg that calls or waits has no peer yet. Its queue, and the start of each state, are in
- * `client.calls.get`.
+ * A leg as events report it: a leg that calls or waits has no peer yet. `client.calls.get` also has its queue and the
+ * start of each state.
  */
 export interface LegState extends Pick<
   Leg,
@@ -75,7 +75,7 @@ export const presenceFold: Fold<PresenceState> = {
     event.type === 'presence.changed' ? [{ key: event.data.extension, value: event.data }] : NONE,
 };
 
-/** Without the queues, which events report one by one: `client.agents.get`. */
+/** Agents without their queues, because an event reports only one of them; `client.agents.get` has all. */
 export const agentsFold: Fold<AgentSummary> = {
   read: (data) =>
     by(
@@ -165,7 +165,7 @@ function queueAfter(queue: QueueState, event: StreamEvent): QueueState {
 }
 
 type LegWord = Pick<LegState, 'state' | 'held' | 'slot'>;
-/** `talks` is false for a leg without a peer so far. */
+/** `talks` is false for a leg that has no peer yet. */
 const legWord = (talks: boolean, held: boolean, slot: string | null): LegWord => ({
   state: slot !== null ? 'parked' : held ? 'held' : talks ? 'connected' : 'calling',
   held,
@@ -173,7 +173,7 @@ const legWord = (talks: boolean, held: boolean, slot: string | null): LegWord =>
 });
 function legRead(leg: Leg, answered: boolean): LegState {
   const { leg_id, extension, endpoint, number, name, held, slot } = leg;
-  // Older services do not report it.
+  // Older services do not send these fields.
   const { since, recording = false, recording_paused = false, answered_at = null } = leg as Partial<Leg>;
   const shown = {
     leg_id,
@@ -198,7 +198,7 @@ type LegNamed = Omit<
   LegState,
   'state' | 'held' | 'slot' | 'recording' | 'recording_paused' | 'since' | 'answered_at'
 >;
-/** Times of legs: of the newest state and of the first connection. */
+/** Sets the times of the newest state and of the first connection of `legs`; `before` are the legs before the event. */
 const timed = (legs: readonly LegState[], before: readonly LegState[], at: string): readonly LegState[] =>
   legs === before
     ? legs

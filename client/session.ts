@@ -23,7 +23,10 @@ export interface SessionOptions {
   readonly onConfirm?: (what: string) => Promise<boolean>;
 }
 export type LoginResult = z.infer<typeof LoginReply>;
-/** A wrong password or wrong digits do not count: a new session would not help, and a repeat counts as a second failure. */
+/**
+ * True if the session is over. A wrong password or one-time code is also a 401, but a new session would not help, and
+ * the service would count a repeat as a second failure.
+ */
 const isOver = (error: unknown): error is OffhookError =>
   error instanceof OffhookError && error.status === 401 && error.code === 'not_authenticated';
 /** Prefix of API keys, which have no session to renew. */
@@ -58,7 +61,7 @@ export class Session {
     }
     this.#keep(null);
   }
-  /** A request that failed because a new password ended all sessions is repeated with the session of that reply. */
+  /** A new password ends all sessions; while it is being changed, the session of its reply is the renewed one. */
   renew(signal?: AbortSignal): Promise<LoginResult> {
     return this.#changing === null
       ? this.#renewed(signal)

@@ -3,9 +3,9 @@ import type { ClientFrame, ServerFrame } from '@offhook/contract/stream.ts';
 import type { Environment } from './environment.ts';
 import { parsed } from './protocol.ts';
 
-/** Time from the upgrade to `hello`. */
+/** Limit from the opening of the socket to `hello`. */
 const HELLO_MS = 10_000;
-/** `WebSocket.CLOSING`; the state after it is closed. */
+/** `WebSocket.CLOSING`; only `CLOSED` is greater. */
 const CLOSING = 2;
 
 export interface LinkListener {
@@ -54,7 +54,7 @@ export class StreamLink {
     this.#stopWatch();
     this.#socket.close(code);
   }
-  /** Sends a ping; the connection is lost without an answer. No-op before `hello`. */
+  /** Sends a ping; without an answer the connection is lost. Does nothing before `hello`. */
   ask(): void {
     if (this.#interval === null) return;
     this.#asking = true;

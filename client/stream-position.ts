@@ -47,7 +47,7 @@ export class StreamPosition {
     this.#before = this.#received;
     for (const topic of topics) this.#awaited.add(topic);
   }
-  /** Position to resume from after the snapshot; null while others are awaited, which it would skip. */
+  /** Position to resume from after the snapshot; null while other snapshots are awaited, which a resume would skip. */
   snapshot(topic: string, seq: number): StreamCursor | null {
     this.#awaited.delete(topic);
     // Events follow from the oldest of several snapshots.

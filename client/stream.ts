@@ -13,8 +13,8 @@ import { StreamLink } from './stream-link.ts';
 import { StreamPosition } from './stream-position.ts';
 
 /**
- * `connecting`: nothing received yet. `live`: events arrive as they happen. `resuming`: connected, missed events are arriving.
- * `stale`: not connected; the next attempt follows. `closed`: for good.
+ * `connecting`: nothing received yet. `live`: events arrive as they happen. `resuming`: connected, missed events are
+ * arriving. `stale`: not connected; the next attempt follows. `closed`: ended, no attempt follows.
  */
 export type StreamState = 'connecting' | 'live' | 'resuming' | 'stale' | 'closed';
 

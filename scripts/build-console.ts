@@ -1,4 +1,4 @@
-/** Builds the console into console/dist where its sources have changed; the service serves that folder. */
+/** Builds the console into console/dist if its sources have changed; the service serves that folder. */
 import { createHash } from 'node:crypto';
 import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';

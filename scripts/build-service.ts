@@ -1,7 +1,8 @@
 /**
- * Writes the service as one file: it then starts in 0.3 s of a core instead of 1.0 s, and needs 40 MB less memory than its
- * 2,200 sources. Without an argument it writes `server/dist/main.js` where the sources have changed, for `npm start`; the
- * folder of an argument gets the programs of test sites. Paths inside the programs stay those of the sources.
+ * Writes the service as one file: it then starts in 0.3 s of a core instead of 1.0 s, and needs 40 MB less memory than
+ * its 2,200 sources. Without an argument it writes `server/dist/main.js` for `npm start` if the sources have changed;
+ * with a folder as its argument it writes the programs of test sites there. Paths inside the programs stay those of the
+ * sources.
  */
 import { spawnSync } from 'node:child_process';
 import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -11,10 +12,10 @@ import { build } from 'rolldown';
 import { ROOT, fingerprint } from './sources.ts';
 
 const DIST = path.join(ROOT, 'server/dist');
-/** The last file of a build: the hash of its sources and the place of the checkout. */
+/** The last file of a build: the hash of its sources and the path of the checkout. */
 const BUILT_FROM = 'built-from';
 const PLACE = /\bimport\.meta\.(dirname|url)\b/g;
-/** V8 keeps the text of a program, and Node gives it two bytes for every character as soon as one of them is not ASCII. */
+/** V8 keeps the text of a program, with two bytes for each character as soon as one of them is not ASCII. */
 const WIDE = /[^\0-\u{7f}]/gu;
 const escaped = (text: string): string =>
   [...Array(text.length).keys()]
@@ -22,8 +23,9 @@ const escaped = (text: string): string =>
     .join('');
 
 /**
- * Modules of Node without members that an `import` would read, but the service never uses: the client of `fetch` in `node:http`
- * (2.8 MB of heap and text), and the texts of all root certificates in `node:tls`.
+ * Modules of Node that are imported without their getters: an `import` would read them all, but the service uses none.
+ * They load the client of `fetch` in `node:http` (2.8 MB of heap and text) and the texts of all root certificates in
+ * `node:tls`.
  */
 const PARTIAL = ['node:http', 'node:tls'] as const;
 function partialModule(id: string): string {
@@ -35,8 +37,8 @@ export const { ${members.join(', ')} } = all;
 export default all;`;
 }
 /**
- * pino asks for the files of its callers, for a transport, of which the service has none. V8 then counts the lines of the whole
- * program and keeps them: 1.3 MB.
+ * pino looks up the files of its callers for a transport, but the service has none. For the lookup, V8 counts the lines
+ * of the whole program and keeps them: 1.3 MB.
  */
 const CALLER = path.join(ROOT, 'node_modules/pino/lib/caller.js');
 
@@ -57,7 +59,7 @@ async function write(dir: string, programs: readonly string[]): Promise<void> {
     plugins: [
       {
         name: 'less',
-        // What a `require` returns reads its members when they are used.
+        // A `require` needs no replacement: it reads a getter only when the member is used.
         resolveId: (id, _importer, { kind }) =>
           kind === 'import-statement' && PARTIAL.some((name) => name === id) ? `\0${id}` : null,
         load: (id) =>
@@ -78,7 +80,7 @@ async function write(dir: string, programs: readonly string[]): Promise<void> {
       },
     ],
   });
-  // Afterwards, because the bundler itself prints characters instead of their escapes.
+  // Escaped after the build, because the bundler prints characters instead of their escapes.
   for (const name of await readdir(dir)) {
     const file = path.join(dir, name);
     await writeFile(file, (await readFile(file, 'utf8')).replaceAll(WIDE, escaped));
@@ -95,14 +97,14 @@ async function writeService(): Promise<void> {
   try {
     await write(fresh, ['server/src/programs/main.ts', 'server/src/boot/service.ts']);
     await writeFile(path.join(fresh, BUILT_FROM), from);
-    // A running service has read its program, except parts that it loads when they are needed: it is to be restarted with the build.
+    // A running service loads some parts of its program only when it needs them, so it must be restarted after a build.
     await rm(DIST, { recursive: true, force: true });
     await rename(fresh, DIST);
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }
-  // A first process compiles, so that the one that stays does not keep the compiler's memory. V8 reuses compiled code only under the
-  // same flags, so this process has that of `npm start`.
+  // A first process compiles, so that the long-running one does not keep the compiler's memory. V8 reuses compiled code
+  // only under the same flags, so this process has `--expose-gc` as `npm start` does.
   spawnSync(process.execPath, [
     '--expose-gc',
     '-e',
@@ -113,7 +115,7 @@ async function writeService(): Promise<void> {
   );
 }
 
-/** Exit code where the folder of the checkout may not be written; `start.mjs` then runs the sources. */
+/** Exit code if the folder of the checkout may not be written; `start.mjs` then runs the sources. */
 const NOT_WRITABLE = 73;
 const isRefused = (error: unknown): boolean =>
   ['EACCES', 'EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '');

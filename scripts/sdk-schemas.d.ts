@@ -9,7 +9,7 @@ export type output<S extends ZodType> = S['output'];
 export type input<S extends ZodType> = S['input'];
 export type infer<S extends ZodType> = S['output'];
 export type $ZodTypeInternals<Out, In> = readonly [Out, In];
-/** Notes beside schemas; no client method has them. */
+/** Metadata of schemas, which no client method uses. */
 export type $ZodType<Out = unknown, In = Out, _Internals = unknown> = ZodType<Out, In>;
 export type $ZodRegistry<Notes, _Schema> = object & { readonly notes?: Notes };
 export type $strip = object;
@@ -42,7 +42,7 @@ export interface ZodCoercedNumber<_Input = unknown> extends ZodType<number, _Inp
 export interface ZodBoolean extends ZodType<boolean, boolean, 'never'> {}
 export interface ZodNull extends ZodType<null, null, 'never'> {}
 export interface ZodUnknown extends ZodType<unknown, unknown, 'never'> {}
-/** Body that is sent as a file; no client method has it. */
+/** Body that is sent as a file, which no client method takes. */
 export interface ZodAny extends ZodType<unknown, unknown, 'never'> {}
 export interface ZodLiteral<T> extends ZodType<T, T, 'never'> {}
 export interface ZodEnum<T> extends ZodType<T[keyof T], T[keyof T], 'never'> {}

@@ -1,4 +1,7 @@
-/** Types of `@offhook/simulator`, hand-written: those of its modules would need the whole service. */
+/**
+ * Types of `@offhook/simulator`, written by hand because the types of its modules would need those of the whole
+ * service.
+ */
 export interface SimulatorUser {
   readonly extension: string;
   readonly username: string;
@@ -82,12 +85,12 @@ export interface Simulator extends AsyncDisposable {
   close(): Promise<void>;
 }
 export interface SimulatorOptions {
-  /** 0, the default, takes a free one. */
+  /** Port of the service; 0, the default, takes a free port. */
   readonly port?: number;
   /** Path of a company as YAML, such as `npm run config -- export` writes; the demo company without it. */
   readonly seed?: string | undefined;
   /** Path of a recording with its own company; its events happen as time advances. */
   readonly recording?: string | undefined;
 }
-/** Resolves once it is ready. */
+/** Starts a simulator; resolves once it is ready. */
 export declare function createSimulator(options?: SimulatorOptions): Promise<Simulator>;

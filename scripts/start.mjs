@@ -66,7 +66,7 @@ function runChild(program, args, env = process.env) {
   return new Promise((resolve, reject) => {
     const npm = npmAbove();
     const child = spawn(program, args, { cwd: ROOT, env, stdio: 'inherit' });
-    // Without npm, no process is left to stop it.
+    // When npm has been killed, no other process stops the child.
     const orphaned = setInterval(() => {
       if (npm === null || process.ppid === npm) return;
       clearInterval(orphaned);
@@ -153,7 +153,7 @@ async function locked(work) {
   }
 }
 
-/** npm as it called us, else the one on the PATH. */
+/** The npm that started this script, else the one on the PATH. */
 function npmCommand() {
   const script = process.env.npm_execpath;
   if (script && /\.c?js$/.test(script) && fs.existsSync(script)) {
@@ -256,8 +256,8 @@ const SERVICE_FLAGS = [
   '--expose-gc',
 ];
 /**
- * Each command as argument lists for Node; a function gets the exit code of the list before. All are run, the worst exit
- * code counts.
+ * Each command as argument lists for Node; a function gets the exit code of the list before. All lists are run unless
+ * one ends by a signal, and the highest exit code other than `NOT_WRITABLE` counts.
  */
 const COMMANDS = {
   start: (args) => [BUILD, BUILD_SERVICE, (code) => [...SERVICE_FLAGS, service(code), ...args]],
@@ -304,14 +304,14 @@ const COMMANDS = {
   ],
 };
 
-/** Settings of glibc for a service that stays. */
+/** Settings of glibc for a long-running service. */
 const LITTLE_MEMORY = {
   // Two arenas serve the few threads; glibc's default of eight per core keeps 30 MB more.
   MALLOC_ARENA_MAX: '2',
   // Returns the 19 MB of each password check when it is done.
   MALLOC_MMAP_THRESHOLD_: '1048576',
 };
-/** Their services end soon, and their passwords need no memory (quick-passwords.mjs). */
+/** Commands without `LITTLE_MEMORY`: their services end soon, and their passwords need little (quick-passwords.mjs). */
 const TESTS = new Set(['test', 'scenarios']);
 
 async function main([name, ...args]) {
@@ -320,7 +320,7 @@ async function main([name, ...args]) {
   await install();
   const node = chooseNode();
   const env = {
-    // Keeps compiled code, so that a start neither strips types again nor holds the memory for it.
+    // Stores compiled code, so that a later start neither strips types again nor needs memory for it.
     NODE_COMPILE_CACHE: COMPILED,
     ...(TESTS.has(name) ? {} : LITTLE_MEMORY),
     ...((TESTS.has(name) && args.length === 0) || name === 'faults' ? { TEST_PROGRAMS: PROGRAMS } : {}),

@@ -5,7 +5,7 @@ import path from 'node:path';
 const FOLDERS = ['server', 'contract', 'client', 'console', 'scripts', 'tools'];
 const ENDING = '.test.ts';
 
-/** Load of a kind of files: cores kept busy, and number of files per core. */
+/** Load of a kind of files: cores that one file keeps busy, and most files at once per core. */
 export interface Kind {
   readonly cores: number;
   readonly most: number;

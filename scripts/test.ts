@@ -10,7 +10,7 @@ import { Report } from './test-report.ts';
 import type { Failure, FileResult } from './test-report.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
-/** Load of a core, in cores: a part of the processes always waits. */
+/** Load allowed for each core, in cores: more than 1, because some of the processes always wait. */
 const SHARE = 1.38;
 /** Limit of one file, in seconds; the longest passing one took a third of it. */
 const LONGEST = 900;
@@ -19,7 +19,7 @@ const LINGER = 120;
 
 /** Puts test sites into PostgreSQL (server/test/support/site-store.ts). */
 const POSTGRES = `process.env.TEST_SITE_STORE = 'postgres';`;
-/** Lowers the priority below files that measure the times of calls, for all child processes, too. */
+/** Lowers the priority of the process and its children below that of files that measure the times of calls. */
 const YIELD = `import os from 'node:os'; os.setPriority(Math.min(19, os.getPriority() + 5));`;
 const inline = (text: string): string => `data:text/javascript,${text}`;
 const QUICK_PASSWORDS = import.meta.resolve('./quick-passwords.mjs');
@@ -35,7 +35,10 @@ interface Options {
   readonly each?: (passed: boolean, data: EventData.TestPass | EventData.TestFail) => void;
 }
 
-/** Aborts `seconds` after the end of the last top-level test: something, such as a phone, keeps the file alive. */
+/**
+ * Aborts `seconds` after the end of the last top-level test, because an open handle, such as a phone, keeps the file
+ * alive.
+ */
 class Linger {
   readonly #stop = new AbortController();
   readonly #seconds: number;
@@ -140,7 +143,7 @@ function failureOf(data: EventData.TestFail, names: readonly string[]): Failure 
   };
   if (failureType === 'subtestsFailed') return null;
   const at = `${path.relative(ROOT, data.file ?? ROOT)}:${data.line ?? 1}`;
-  // A process with a bad exit code without a failed test.
+  // The process ended with a bad exit code although no test failed.
   if (data.name === data.file && exitCode !== undefined) {
     const end = signal ? `by ${signal}` : `with exit code ${exitCode}`;
     return { name: '', at, error: `the file ended ${end}, outside its tests` };
@@ -185,7 +188,7 @@ async function main(): Promise<number> {
       'test-concurrency': { type: 'string' },
       // Seconds until a file is ended.
       longest: { type: 'string', default: String(LONGEST) },
-      // Seconds until a file is ended whose tests have ended.
+      // Seconds from the end of a file's tests until the file is ended.
       linger: { type: 'string', default: String(LINGER) },
       // Shows each test, as a run of one file does.
       each: { type: 'boolean' },

@@ -81,7 +81,10 @@ const rowsOf = (): string[][] =>
     .split('\n')
     .map((line) => line.slice(1, -1).split('","'));
 
-/** As an engine's own module, with a key against duplicates: one insert and one commit for each record. */
+/**
+ * Stores bare fields with two indexes, as an engine's own module does: an insert for each record, a commit for
+ * `perCommit`.
+ */
 function oneByOne(perCommit: number): number {
   const rows = rowsOf();
   const db = new DatabaseSync(path.join(place, 'bare.db'));

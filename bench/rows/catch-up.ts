@@ -24,7 +24,7 @@ async function fill(url: string): Promise<void> {
     if (!taken.taken) throw new Error(`${taken.by.location} leads the site`);
     const { epoch, term } = taken.state;
     let { head, check } = taken.state;
-    // Makes the rows and keeps none.
+    // A store that keeps no rows: the journal only makes them for the log.
     const store = {
       ...openMemoryJournal(),
       epoch,
@@ -65,12 +65,12 @@ async function select(url: string): Promise<number> {
 export async function p35(): Promise<Row> {
   await using cluster = await startCluster(0);
   const { leader, server, url } = cluster;
-  // Its first rows are real ones; nobody leads from here on, so that nothing else reads the log.
+  // The first rows of the log are real ones. From here on no node leads, so that no other program reads the log.
   await leader.stop();
   await fill(url);
   const rows = Number((await server.run(url, 'select count(*)::int as n from offhook_journal'))[0]!['n']);
   let nodes = 0;
-  /** Seconds of the first start until it listens, less those of a second one, whose copy is there. */
+  /** Seconds of a first start until the node listens, less those of a second start, which has the copy. */
   async function catchUp(): Promise<number> {
     const began = performance.now();
     await using web = await cluster.addWeb(`w${++nodes}`, 'answers');

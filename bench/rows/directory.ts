@@ -48,14 +48,14 @@ interface Cost {
  */
 const requests = (subject: string, size: number): number => {
   if (['unchanged', 'hello', 'framework'].includes(subject)) return 8_000;
-  // One of each connection.
+  // One request of each connection.
   if (subject === 'cli') return 50;
   return Math.round((subject === 'json' || subject === 'daemons' ? 400_000 : 1_500_000) / size);
 };
 
 /** The size at which the reconstructions are measured: at 10,000 one list of the command line takes the engine a second. */
 const RECONSTRUCTED = 1_000;
-/** An answer is no list below this share of ours; the reconstructions write a few fields otherwise. */
+/** Smallest share of our bytes for an answer to be the list; the reconstructions write a few fields differently. */
 const WHOLE = 0.95;
 /** Another subject: its address, the headers it needs, and the CPU of all its processes. */
 interface Peer {
@@ -69,7 +69,9 @@ function cpuOfChildren(pid: number): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[13]) + Number(fields[14])) * 10_000;
 }
-/** The reconstructions, with a real engine of as many extensions; `contacts` is the list as ours sends it. */
+/**
+ * The reconstructions, with a real engine of as many extensions; `contacts` is a file with the list as ours sends it.
+ */
 async function reconstructed(
   contacts: string,
   stack: AsyncDisposableStack,

@@ -13,7 +13,7 @@ import type { Row } from '../lib.ts';
 const PAIRS = QUICK ? 1 : 5;
 const ASK_MS = 20;
 const [CALLER, CALLED] = ['1007', '1008'];
-/** Between readiness and an answered call there is the registration of both phones. */
+/** Registers two phones at the node and resolves after an answered call between them. */
 async function callAt(node: TestNode): Promise<void> {
   await using one = await node.phone(CALLER);
   await using two = await node.phone(CALLED);
@@ -25,12 +25,13 @@ async function callAt(node: TestNode): Promise<void> {
 }
 
 interface Outage {
-  /** Milliseconds until a call was answered, and those in which the lease had not ended. */
+  /** Milliseconds until a call was answered, and those that the lease still had at the start. */
   readonly ms: number;
   readonly leased: number;
 }
 export async function p34(): Promise<Row> {
-  // The engines and services of both nodes share all cores, as on two machines the work of a takeover is on one only.
+  // The engines and services of both nodes share all cores: on two machines, only one of them does the work of a
+  // takeover.
   moveTo(ALL_CORES, process.pid);
   await using server = await startPostgres({ durable: true });
   const url = await server.createDatabase();

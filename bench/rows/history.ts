@@ -1,4 +1,4 @@
-/** P9: pages of the history over HTTP. P14: call records from the engine's file into the store. */
+/** P9: pages of the history over HTTP. P10: export as CSV. P14: call records from the engine's file into the store. */
 import { spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
@@ -76,7 +76,7 @@ const PERSON = '1500';
 interface Page {
   readonly next_cursor: string | null;
 }
-/** Rows of a page; of a page whose growth is measured: a person of the smallest store has no more calls. */
+/** Rows of a page, and of a page whose growth is measured: a person of the smallest store has no more calls. */
 const ROWS = 50;
 const ROWS_OF_GROWTH = 10;
 interface Subjects {

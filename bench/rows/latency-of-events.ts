@@ -74,7 +74,7 @@ export async function p3(): Promise<Row> {
 }
 
 const NARROW_RATE = 240;
-/** The clients whose extensions and queues alone have events, where only the number of the others grows. */
+/** Number of clients that receive all events when the row measures the cost of further, idle clients. */
 const BUSY = 100;
 /** Ours, with events for the busy clients alone. */
 const FEW = 'few';

@@ -30,8 +30,8 @@ const HOST = '127.0.0.1';
  */
 const MOST_OPEN = 400;
 /**
- * Between two rounds of a subject: 32 s after each connection the engine closes the one that has its place in memory by then,
- * unless that one has asked already, and a storm puts many in the places of others.
+ * Pause between two rounds of a subject: 32 s after a connection was made, the engine closes the connection that has
+ * its memory by then, unless that one has sent a request already, and a storm reuses the memory of many connections.
  */
 const FORGOTTEN_MS = 33_000;
 

@@ -57,7 +57,7 @@ interface Way {
   append(from: number, count: number): Promise<void>;
   /** Resolves once the follower has the next event; called before its append. */
   follow(): Promise<void>;
-  /** Longest pause between two followed events, in ms: that of a poll is drawn over its interval. */
+  /** Range of the pauses before followed events, in ms: for a way that polls, the pauses cover its interval. */
   readonly pauseMs: number;
 }
 interface Told {
@@ -203,7 +203,7 @@ async function bareInsert(url: string, stack: AsyncDisposableStack): Promise<Way
     },
   };
 }
-/** A stream with one copy in files, with the id of each event against doubles and its expected place, as for other programs. */
+/** A stream with one copy in files; each event has an id against duplicates and its expected sequence number. */
 async function jetStream(
   name: string,
   nats: { connect(): Promise<NatsConnection> },

@@ -20,7 +20,7 @@ const CALLS = QUICK ? 10 : 50;
 const PEOPLE = 20;
 /** The engine's echo. */
 const ECHO = '600';
-/** More than there are calls in a second: the server keeps the port of an ended relay that long. */
+/** Relay ports, more than the calls of a second: the server keeps the port of an ended relay for a second. */
 const RELAYS = 400;
 const LATE_MS = 5_000;
 
@@ -33,7 +33,7 @@ interface Login {
 function firstPacket(wire: MediaWire): { readonly wire: MediaWire; readonly came: Promise<void> } {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const late = setTimeout(() => reject(new Error('no media came')), LATE_MS);
-  // A call that fails before has a reason of its own.
+  // A call that fails before its first packet reports its own error.
   promise.catch(() => undefined);
   const receive: MediaWire['receive'] = (take) =>
     wire.receive((data) => {

@@ -9,7 +9,9 @@ const QUEUES = 50;
 const FRAMES_PER_SECOND = 3_000;
 const SECONDS = QUICK ? 5 : 15;
 
-/** Values that change with time alone: they are published with the next change, and differ between clients. */
+/**
+ * Leaves out values that change with time alone: they are published with the next change, and differ between clients.
+ */
 function settled(stats: unknown): string {
   const {
     occupancy: _o,
@@ -37,7 +39,7 @@ export async function p6(): Promise<Row> {
     if (done.wrong > 0 || done.seconds > SECONDS * 1.1) throw new Error(JSON.stringify(done).slice(0, 500));
     return done;
   };
-  // Calls go on from one round to the next, as in a centre; all that follows from the last ones is waited for at the end.
+  // Calls continue from one round to the next, as in a call centre; only the last flood waits for all its events.
   let before = check(await ours.ask<Flooded>({ ...flood, settle: false }));
   for (let round = 0; round < ROUNDS; round++) {
     const cpuBefore = cpuOf(ours.process.pid!);

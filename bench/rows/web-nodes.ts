@@ -152,7 +152,7 @@ export async function p33(): Promise<Row> {
   };
 }
 
-/** A proxy that does nothing but pass on, as the least that a node in between can cost. */
+/** A proxy that only forwards requests: the lowest cost of a node in between. */
 async function plainProxy(target: string): Promise<AsyncDisposable & { readonly base: string }> {
   const { hostname, port } = new URL(target);
   const agent = new http.Agent({ keepAlive: true });

@@ -14,7 +14,7 @@ import * as redis from './redis.ts';
 
 const [way = '', file = '', port = '', pid = ''] = process.argv.slice(2);
 const group = way.endsWith('100') ? 100 : 1;
-/** A message server confirms one event after the other a hundred times slower than a call in this process takes. */
+/** For one event at a time, a message server takes a hundred times as long as a call in this process. */
 const EVENTS = port !== '' && group === 1 ? 2_000 : 20_000;
 const node = nodeId('ast1');
 
@@ -33,7 +33,7 @@ async function measure(append: (from: number) => unknown): Promise<void> {
 }
 const events = (from: number) => Array.from({ length: group }, (_, i) => presenceEvent(from + i));
 
-/** The same events as the journal's rows have them. */
+/** The same events as rows of the journal. */
 function rowsOf() {
   const made = openJournal({ store: openMemoryJournal(), node });
   return made.append(Array.from({ length: EVENTS }, (_, i) => presenceEvent(i)));

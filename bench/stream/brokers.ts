@@ -18,7 +18,9 @@ export interface Broker extends AsyncDisposable {
 /** More clients than any row has. */
 const MOST_CLIENTS = 20_000;
 
-/** The append-only file is flushed once a second, as our journal's is flushed by the system and not by each event. */
+/**
+ * The append-only file is flushed once a second, because the system flushes our journal too, and not for each event.
+ */
 async function startRedis(): Promise<Broker> {
   const tree = await obtainPackages({
     cache: SETTINGS.cache.parse(process.env['OFFHOOK_CACHE'] ?? SETTINGS.cache.initial)!,
@@ -60,7 +62,7 @@ async function startRedis(): Promise<Broker> {
   moveTo(SUBJECT_CORE, child.pid!);
   return { port, pid: child.pid!, [Symbol.asyncDispose]: stop };
 }
-/** Files are flushed by the server's own interval of two minutes. A client may have all missed events waiting for it. */
+/** The server flushes its files every two minutes. `max_pending` has room for all events that a client missed. */
 async function startJetStream(): Promise<Broker> {
   const server = await startNats('max_pending: 256MB');
   const forget = atExit(() => process.kill(server.pid, 'SIGKILL'));

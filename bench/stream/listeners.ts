@@ -1,4 +1,4 @@
-/** Clients of the event stream of one node, of which only the first is read closely. */
+/** Clients of the event stream of one node; only the first reports when its events arrive. */
 import net from 'node:net';
 import { STREAM_PROTOCOL } from '../../contract/stream.ts';
 import { clientFrame, eachFrame, upgradeRequest } from './wire.ts';
@@ -12,7 +12,7 @@ const AT_ONCE = 20;
 const LATE_MS = 30_000;
 
 export interface Listeners extends Disposable {
-  /** Moment of the next event at the first client; asked for before the event is made. */
+  /** Resolves with the time of the next event at the first client (`performance.now()`); call it before the event. */
   next(): Promise<number>;
   /** Resolves once every client has at least so many events. */
   received(events: number): Promise<void>;

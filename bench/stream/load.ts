@@ -24,8 +24,8 @@ import * as redis from './redis.ts';
 import { clientFrame, eachFrame, upgradeRequest } from './wire.ts';
 
 /**
- * Protocol of a subject. `ws` is every peer of ours with bare WebSocket frames; the last four are those of message servers,
- * of which `-log` reads what it missed.
+ * Protocol of a subject. `ws` is that of every peer with bare WebSocket frames; the last four are those of message
+ * servers, and with `-log` a client reads the events that it missed.
  */
 export type Wire =
   | 'offhook'
@@ -56,12 +56,14 @@ export type LoadQuestion =
       /** Number of connections opened at once: many for a storm; few otherwise, so that the kernel's backlog is never full. */
       readonly atOnce?: number;
     }
-  /** All close and return at once, with their cursors or for a snapshot. */
+  /** After a `drop`, all clients return at once, with their cursors or for a snapshot. */
   | { readonly ask: 'return'; readonly resume: boolean; readonly atOnce: number }
   | {
       readonly ask: 'play';
       readonly events: number;
-      /** Events per second; null: as soon as every client has the events but the last `window`. */
+      /**
+       * Events per second; null: a write follows once all clients have the events of all but the last `window` writes.
+       */
       readonly rate: number | null;
       readonly window?: number;
       /** Events in one write of the engine. */
@@ -112,7 +114,9 @@ export interface Flooded {
   readonly different: number;
   /** Milliseconds from the time in an event to its arrival, at some of the clients. */
   readonly lag: { readonly p50: number; readonly p99: number; readonly max: number };
-  /** Of the load itself: the delay of its event loop, p99 in ms, and its share of one core. A late load measures too high a lag. */
+  /**
+   * Delay of the load's own event loop, p99 in ms, and its CPU in % of one core. A late load measures too high a lag.
+   */
   readonly load: { readonly delay: number; readonly core: number };
   /** `data` of the first client's newest `queue.stats` of each queue. */
   readonly last: Readonly<Record<string, unknown>>;
@@ -269,7 +273,7 @@ function numberOf(buffer: Buffer, from: number, to: number): number {
   return (digitsAt(buffer, stamp) * 1000 + Math.floor(digitsAt(buffer, stamp + 11) / 1000)) % DAY_MS;
 }
 
-/** One client of so many measures the lag of a flood. */
+/** One in so many clients measures the lag of a flood. */
 const LAG_OF = 50;
 /** True while recorded calls are played, for which the due messages are unknown. */
 let flooding = false;
@@ -283,7 +287,7 @@ function counted(client: Client, buffer: Buffer, from: number, to: number): void
   received += 1;
   if (client.n % LAG_OF === 0) {
     const time = numberOf(buffer, from, to);
-    // The time of day alone is read.
+    // `numberOf` reads only the time of day.
     const ms = (Date.now() - SCRIPT_MS - time + DAY_MS) % DAY_MS;
     if (time >= 0 && ms < DAY_MS / 2) sample(ms);
   }
@@ -372,7 +376,7 @@ function ourFrame(client: Client, buffer: Buffer, from: number, to: number): voi
   // A snapshot can be large; its start is sufficient.
   const word = buffer.toString('latin1', from, Math.min(to, from + 40));
   if (word.startsWith('{"op":"snapshot')) return;
-  // The ping that comes with it is answered, as every client does by itself.
+  // `frame` answers the WebSocket ping that comes with it.
   if (word.startsWith('{"op":"heartbeat')) return;
   const frame = JSON.parse(buffer.toString('utf8', from, to)) as ServerWord;
   switch (frame.op) {

@@ -16,7 +16,7 @@ export async function openStream(port: number, republish: boolean) {
   });
   const writer = jetstream(connection);
   return {
-    /** Resolves when the stream has them all; they are on the way at once. */
+    /** Sends all events at once; resolves when the stream has stored them. */
     async append(texts: readonly string[]): Promise<void> {
       await Promise.all(texts.map((text) => writer.publish(STORED, text, { retries: 0 })));
     },

@@ -1,6 +1,6 @@
 /**
- * Peers of delivery: `peer.ts <kind> <port of the engine> [<port of a message server>]`. All receive the events of the same engine and have one port for
- * their clients.
+ * Peers of delivery: `peer.ts <kind> <port of the engine> [<port of a message server>]`. All receive the events of the
+ * same engine and have one port for their clients.
  *
  * bridge     the usual way: asterisk-manager, JSON.stringify, `ws` to all clients, each client's filter applied each time
  * ws         `ws` to all clients, the envelope built once: only the library's cost of sending
@@ -26,7 +26,9 @@ import { eachFrame, serverFrame, unmasked, upgradeAnswer } from './wire.ts';
 const [kind = '', enginePort = '', brokerPort = ''] = process.argv.slice(2);
 const engine = { host: '127.0.0.1', port: Number(enginePort) };
 const require = createRequire(import.meta.url);
-/** Used members of the peers: the first run installs them, and types are checked without them. */
+/**
+ * Members of the peers' packages that are used here: the first run installs them, and types are checked without them.
+ */
 interface WebSocket {
   on(event: string, listener: (message: unknown) => void): void;
   send(text: string): void;
@@ -124,7 +126,7 @@ const listen = (topic: string, client: Duplex | http.ServerResponse): void => {
 const leave = (client: Duplex | http.ServerResponse): void => {
   for (const set of byTopic.values()) set.delete(client);
 };
-/** Serves bare WebSocket frames, and returns what writes an event to the clients of its topics. */
+/** Serves bare WebSocket frames, and returns a function that writes an event to the clients of its topics. */
 function serveFrames(opened: (socket: net.Socket) => void = () => undefined) {
   server.on('upgrade', (request: http.IncomingMessage, socket: net.Socket) => {
     socket.setNoDelay(true).on('error', () => socket.destroy());

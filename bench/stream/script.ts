@@ -5,7 +5,7 @@ import { queueOf } from '../site-data.ts';
 /** Agents of each queue: queue `q` has the agents `20 q` to `20 q + 19`. */
 export const AGENTS_PER_QUEUE = 20;
 
-/** Events in the logs of which a client missed some. */
+/** Number of events in a log from which a client reads those that it missed. */
 export const LOGGED = 120_000;
 
 /** `wide`: every presence. `narrow`: one extension, and one queue. `board`: every queue. `none`: connected and nothing else. */

@@ -88,7 +88,7 @@ export interface Subject extends AsyncDisposable {
   memory(): Promise<number>;
 }
 
-/** Starts it and waits until it is live. The site has one open session for each possible client. */
+/** Starts a subject and waits until it is live. The site has one open session for each possible client. */
 export async function startSubject(
   kind: Kind,
   site: Site,

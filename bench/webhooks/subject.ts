@@ -20,7 +20,7 @@ import { presenceEvent } from '../stream/events.ts';
 
 export type TellQuestion =
   | { readonly ask: 'tell'; readonly events: number }
-  /** Another target that accepts requests and never answers. */
+  /** Adds a target that accepts requests and never answers. */
   | { readonly ask: 'dead' };
 const [kind = '', folder = '', port = '', hooks = '1'] = process.argv.slice(2);
 const urlOf = (name: string | number): string => `http://127.0.0.1:${port}/${name}`;

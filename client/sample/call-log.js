@@ -1,4 +1,4 @@
-/** A log of finished calls for another system: complete and without doubles, through every fault of the connection. */
+/** A log of finished calls for another system: complete and without duplicates, whatever faults the connection has. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@offhook/client';
 
@@ -17,7 +17,7 @@ export class CallLog {
     this.#offhook = createClient({ base, token });
     this.#stream = this.#offhook.stream({ topics: ['history'], snapshot: true });
   }
-  /** Follows the site until `close`: every event, gap and snapshot is a reason to read the feed of changes on. */
+  /** Follows the site until `close`: every event, gap and snapshot starts a read of the new part of the feed. */
   async follow() {
     try {
       for await (const item of this.#stream) if (item) await this.read();
@@ -41,13 +41,13 @@ export class CallLog {
     if (merged_into !== null) this.lines.delete(id);
     else if (conversation.state !== 'open') this.lines.set(id, conversation);
   }
-  /** Asks until there is an answer: a site may be away for as long as its restart or its network takes. */
+  /** Repeats the request until the site answers: a restart or a network failure may last any time. */
   async #page() {
     for (let wait_ms = FIRST_WAIT_MS; ; wait_ms = Math.min(2 * wait_ms, LONGEST_WAIT_MS)) {
       try {
         return await this.#offhook.conversations.changes({ limit: 100, cursor: this.#cursor });
       } catch (error) {
-        // After a restore of the site its feed is read from the beginning.
+        // After a restore of the site, the cursor is unknown and the feed is read from the beginning.
         if (error.code === 'position_unknown') this.#cursor = undefined;
         else if (error.status >= 400 && error.status < 500 && error.status !== 429) throw error;
         await sleep(wait_ms, undefined, { signal: this.#closed.signal });

@@ -120,7 +120,6 @@ function Navigation({ unseen, onGo }: NavigationProps): ReactNode {
 }
 
 const DraftBar = late(async () => (await import('./admin/draft-bar.tsx')).DraftBar);
-/** The frame of every page of a signed-in person. */
 /** Alerts of the last half hour when the page opens, then each new one. */
 function alertsOf(item: StreamItem): readonly Alert[] {
   if (item.type === 'snapshot') return (item.data as AlertsSnapshot).alerts;
@@ -146,6 +145,7 @@ function useAlerts(): void {
   }, [client]);
 }
 
+/** The frame of every page of a signed-in person. */
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
   const { siteTitle } = useSession();
   // One stream is always open, so that every page learns the end of the session at once.

@@ -48,7 +48,7 @@ export const objectQuery = (client: Client, kind: ConfigKind, key: string) => ({
   queryFn: async ({ signal }: { signal: AbortSignal }): Promise<AnyObject> =>
     (await client.config.get(pathOf(kind), key, 'draft', signal)) as unknown as AnyObject,
 });
-/** Kinds dialled by a number of the same plan. */
+/** Kinds with a number in the same numbering plan as the extensions. */
 const NUMBERED: readonly ConfigKind[] = [
   'queue',
   'ring_group',
@@ -103,7 +103,7 @@ export function useChoices(kind: ConfigKind, q: string, enabled: boolean) {
     placeholderData: (before) => before,
   });
 }
-/** Title of an object; its key while unknown, and without one. */
+/** Title of an object; empty while it is unknown, and without one. */
 export function useTitle(kind: ConfigKind, key: string): string {
   const client = useClient();
   const all = useQuery({

@@ -30,7 +30,7 @@ export const kindWords = (kind: string): { readonly kind: string; readonly kinds
   kinds: within(kindNames(kind)),
 });
 export const groupName = (group: string): string => said([`g_${group}`], group);
-/** Label of a path: `members.3.extension` is `Members 4, Extension`. */
+/** Label of a path: `members.3.extension` is `Members › 4 › Extension`. */
 export const pathLabel = (kind: string, path: string): string =>
   path
     .split('.')

@@ -1,6 +1,6 @@
 /** Number suggested for a new extension. */
 
-/** First free number after those of `extensions`; null without an extension to continue from. */
+/** First free number above the lowest of `extensions`, as long as the first of them; null without one to start from. */
 export function freeNumber(extensions: readonly string[], taken: ReadonlySet<string>): string | null {
   const own = extensions.filter((one) => /^[1-9]\d{1,9}$/.test(one));
   if (own.length === 0) return null;

@@ -13,7 +13,7 @@ export interface LanguageInputProps {
   readonly description: string | undefined;
   readonly error: ReactNode;
   readonly withAsterisk: boolean;
-  /** True where another object decides without it. */
+  /** True if the field may be empty, because another object then decides the language. */
   readonly nullable: boolean;
   readonly value: string;
   readonly onChange: (value: string) => void;

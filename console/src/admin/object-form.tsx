@@ -36,7 +36,7 @@ interface ObjectFormProps {
   /** Shown beside the save button. */
   readonly children?: ReactNode;
 }
-/** Whether the site has several engines, or the object names one; before that a form has nothing of them. */
+/** True if the site has further engines or the object names one; otherwise forms hide the fields of engines. */
 function useHomes({ values, mistakes }: ObjectForm): boolean {
   const client = useClient();
   const { data } = useQuery(countQuery(client, 'engine'));

@@ -60,7 +60,7 @@ export function NewObject({
   if (query.data === undefined) return <Loading />;
   return <New kind={kind} copy={{ ...copied(kind, query.data.object), ...number }} />;
 }
-/** Copies without unique fields. */
+/** Fields of a copy: those of the object without its unique ones. */
 function copied(kind: ConfigKind, object: Fields): Fields {
   const { [CONFIG_KINDS[kind].key]: _key, number: _number, ...rest } = object;
   if (kind !== 'extension') return rest;

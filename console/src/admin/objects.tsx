@@ -40,7 +40,7 @@ const cell = (kind: ConfigKind, column: string, object: AnyObject): string => {
     return formatNumber(value.length);
   return valueText(kind, column, value);
 };
-/** The other columns of a row, below its title; a figure has no meaning without the heading of its column, and booleans have none here. */
+/** The other columns of a row, below its title: a figure has the heading of its column, and booleans are left out. */
 const restOf = (kind: ConfigKind, columns: readonly string[], row: AnyObject): string =>
   columns
     .flatMap((column) => {

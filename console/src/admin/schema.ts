@@ -104,7 +104,7 @@ function shapeOf(path: string, schema: Schema): Shape {
 }
 const fieldsOf = (path: string, schema: Schema): readonly Field[] =>
   Object.entries(schema.shape!)
-    // The only object of its kind: the service sets its key.
+    // A literal is the key of the only object of its kind; the service sets it.
     .filter(([, field]) => unwrapped(field).inner._zod.def.type !== 'literal')
     .map(([name, field]) => {
       const { inner, nullable, optional, initial } = unwrapped(field);

@@ -27,13 +27,13 @@ export interface Message {
   readonly name: string;
   readonly group: string;
   readonly summary: string;
-  /** For an event its `data`; for a frame the whole. */
+  /** For an event the schema of its `data`; for a frame that of the whole frame. */
   readonly schema: Schema;
   readonly event: boolean;
   readonly topics: readonly string[];
   readonly text: string;
 }
-/** Topics that can be subscribed to. The channels of the stream itself and of webhooks are none. */
+/** Topics that can be subscribed to, without the channels of the stream itself and of webhooks. */
 export const topicsOf = ({ channels }: AsyncApi): Topic[] =>
   Object.values(channels)
     .filter(({ address }) => address !== null && !address.startsWith('/'))

@@ -1,4 +1,6 @@
-/** An alert as a notice in the corner until it is closed, and as a notification of the system while the page is hidden. */
+/**
+ * Shows an alert in the corner until a person closes it, and also as a system notification while the page is hidden.
+ */
 import { notifications } from '@mantine/notifications';
 import type { Alert } from '@offhook/contract/alerts.ts';
 import { formatDateTime } from './format.ts';
@@ -26,7 +28,7 @@ const close = (id: string): void =>
 const STAYS = 'offhook-stays';
 
 interface Notice {
-  /** The same for what is shown once. */
+  /** Alerts with equal ids are shown once at a time. */
   readonly id: string;
   readonly title: string;
   readonly message: string;
@@ -58,11 +60,11 @@ function noticeOf(event: Alert): Notice {
     color: 'red',
   };
 }
-/** `past`: from before this page was opened; shown unless it was closed here. */
+/** `past`: the alert is older than this page; it is shown unless it was closed in this browser. */
 export async function showAlert(event: Alert, past: boolean): Promise<void> {
   await loadWords();
   const notice = noticeOf(event);
-  // A limit that is spent again is news.
+  // The key has the time, because a limit that is exceeded again is a new alert.
   const key = `${notice.id} ${event.type === 'call.refused' ? event.data.refused_at : ''}`;
   if (past && closedOnes().includes(key)) return;
   notifications.show({ ...notice, className: STAYS, autoClose: false, onClose: () => close(key) });

@@ -3,7 +3,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { readAgain } from './queries.ts';
 import { useClient } from './session.tsx';
 
-/** Reloads the queries below `name` on each event whose type begins with `changed`, and after every gap of the stream. */
+/**
+ * Reloads the queries below `name` on each event whose type begins with `changed`, and after every gap or reconnect.
+ */
 export function useChanges(topics: readonly string[], changed: string, name: string): void {
   const client = useClient();
   const queries = useQueryClient();

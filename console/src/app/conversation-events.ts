@@ -41,7 +41,7 @@ function listen(client: Client, topic: ConversationTopic, listener: Listener): (
   const one = shared.get(topic) ?? open(client, topic);
   shared.set(topic, one);
   one.listeners.add(listener);
-  // A new listener has no state that needs earlier events.
+  // A new listener has missed the earlier events of a stream that is already live.
   if (one.live) listener(null);
   return () => {
     one.listeners.delete(listener);

@@ -1,6 +1,6 @@
 /** Browser and system, which distinguish devices; nothing else about the browser leaves the page. */
 const BROWSERS: readonly (readonly [string, RegExp])[] = [
-  // Each of these also names the ones below it.
+  // The user agent of each browser also contains names that follow in this list.
   ['Edge', /Edg(?:A|iOS)?\/(\d+)/],
   ['Opera', /OPR\/(\d+)/],
   ['Firefox', /(?:Firefox|FxiOS)\/(\d+)/],

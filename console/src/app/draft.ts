@@ -1,4 +1,6 @@
-/** Unsent text, stored in this browser until it is sent, so that it survives the end of the page, the session and the network. */
+/**
+ * Unsent text, stored in this browser until it is sent: it survives the end of the page, the session and the network.
+ */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useMe } from './session.tsx';
 

@@ -11,7 +11,7 @@ export const isField = (target: EventTarget | null): boolean =>
 const QUIET_MS = 2_000;
 let typedIn: Element | null = null;
 let typedAt = -Infinity;
-/** The disappearance of the field is recorded; the pause counts from then. */
+/** True once the disappearance of the field was noticed, from which the pause counts. */
 let missed = false;
 /** True if a key belongs to typed text: in a field, or in one that just disappeared. Call it once for every key. */
 export function isTyped(event: KeyboardEvent): boolean {
@@ -47,7 +47,7 @@ function watchTyping(): void {
 
 /** The element focused last, with its ancestors that can take the focus. */
 let last: readonly HTMLElement[] = [];
-/** The same outside dialogs, menus and notices: the element that opened them, however many there were. */
+/** The same for elements outside dialogs, menus and notices, that is, the element that opened them. */
 let opener: readonly HTMLElement[] = [];
 
 function around(element: HTMLElement): HTMLElement[] {
@@ -70,7 +70,7 @@ function putBack(): void {
     if (document.activeElement === element) return;
   }
 }
-/** For the whole life of the page. */
+/** Call it once; it works until the page is closed. */
 export function keepFocus(): void {
   watchTyping();
   document.addEventListener('focusin', ({ target }) => {
@@ -82,7 +82,7 @@ export function keepFocus(): void {
     if (relatedTarget !== null || !document.hasFocus()) return;
     queueMicrotask(() => {
       const [element] = last;
-      // A click on nothing removes the focus on purpose, unless it closes a dialog.
+      // A click beside all elements removes the focus on purpose, unless it closes a dialog.
       if (element !== target || element?.isConnected !== true) return;
       if (element.matches(':disabled') || floats(element)) return;
       last = [];

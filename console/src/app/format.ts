@@ -59,7 +59,7 @@ export function formatSpan(seconds: number | null | undefined): string {
   const two = (n: number): string => String(n).padStart(2, '0');
   return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
 }
-/** `PT1H2M` for the `dateTime` of a `<time>`. */
+/** `PT3720S` for the `dateTime` of a `<time>`. */
 export const spanAttribute = (seconds: number): string => `PT${Math.max(0, Math.floor(seconds))}S`;
 /** `2 minutes ago`, `in 3 hours`. */
 export function formatAgo(time: Time, now: number): string {

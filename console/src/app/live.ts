@@ -25,7 +25,9 @@ export interface Topic<T> {
   readonly subscribe: (listener: Listener) => () => void;
   /** Notified of this record only. */
   readonly subscribeTo: (key: string, listener: Listener) => () => void;
-  /** Called at once with each event that changed a record, while the topic is in use: for facts the record does not keep. */
+  /**
+   * Called at once with each event of the topic's store while the topic is in use: for facts the records do not keep.
+   */
   readonly onEvent: (listener: EventListener) => () => void;
 }
 interface Shared extends Topic<unknown> {
@@ -35,7 +37,7 @@ interface Shared extends Topic<unknown> {
   readonly restart: () => void;
 }
 
-/** `onTold` runs before listeners are notified, and after one was removed. */
+/** `onChange` runs before listeners are notified, and after one was removed. */
 function createTopic(open: () => Store<unknown>, onChange: Listener): Shared {
   let store: Store<unknown> | null = null;
   let records: ReadonlyMap<string, unknown> = new Map();

@@ -12,7 +12,7 @@ export function learnTime(serverSeconds: number, askedAt: number, answeredAt: nu
 /** Milliseconds since 1970 by the service's clock. */
 export const serverNow = (): number => Date.now() + ahead;
 
-/** This machine's clock was set, or the machine slept: the difference must be measured again. */
+/** Called when this machine's clock was set or the machine slept, because the difference must be measured again. */
 const jumps = new Set<() => void>();
 export function onJump(listener: () => void): () => void {
   jumps.add(listener);

@@ -39,7 +39,7 @@ export const theme: MantineThemeOverride = {
   cursorType: 'pointer',
   respectReducedMotion: true,
 };
-/** Without it the second half of a double click reaches the buttons of a dialog that fades away. */
+/** While a dialog fades away, the second half of a double click would reach its buttons. */
 const AT_ONCE = { duration: 200, exitDuration: 0 } as const;
 /** Labels of the buttons that components add themselves: the close button, and the eye of a password. */
 export function themeOf(close: string, showPassword: string): MantineThemeOverride {

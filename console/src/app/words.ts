@@ -7,7 +7,7 @@ import { FILES, FIRST } from 'virtual:words';
 import type { Language } from '@offhook/contract/errors.ts';
 import type { Areas } from './locales.ts';
 
-/** Languages in which the service refuses too. */
+/** Languages of the console, in which the service also sends its error texts. */
 export const LANGUAGES: Readonly<Record<Language, string>> = { en: 'English', tr: 'Türkçe', de: 'Deutsch' };
 export type { Language };
 type Table = Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export type WordOf<A extends Area> = KeyOf<keyof Areas[A] & string>;
 export interface Translate<Key extends string> {
   (key: Key, values?: Readonly<Record<string, string | number>>): string;
   has(key: string): key is Key;
-  /** Once the words are loaded. */
+  /** Keys of the area; empty until its words are loaded. */
   keys(): readonly string[];
 }
 

@@ -36,6 +36,6 @@ export const dialledOf = ({ number, e164 }: Customer['numbers'][number]): string
 /** Reloads the shown customers as the phonebook changes. */
 export const useCustomerEvents = (): void =>
   useChanges(['phonebook/shared', 'phonebook/mine'], 'phonebook.', CUSTOMERS);
-/** A connected system, `connector:<id>`, owns the customer's fields. */
+/** True if a connector (`connector:<id>`) or a phonebook source (`source:<id>`) owns the customer's fields. */
 export const isConnected = ({ source }: Pick<Customer, 'source'>): boolean =>
   /^(?:connector|source):/.test(source);

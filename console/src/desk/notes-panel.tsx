@@ -32,7 +32,7 @@ interface NotesPanelProps {
   readonly conversation: Conversation | undefined;
 }
 interface AllNotesProps extends NotesPanelProps {
-  /** The other side, where another call is shown: the begun note is finished. */
+  /** The other side of the note's call, if another call is shown while the note is being finished. */
   readonly other: string | null;
   /** Ids of calls that began while this page was open. */
   readonly begun: ReadonlySet<string>;

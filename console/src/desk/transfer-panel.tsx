@@ -15,7 +15,7 @@ import styles from './desk.module.css';
 
 const t = wordsOf('desk');
 
-/** Returns a number to dial; a name is looked up. */
+/** A number that can be dialled; any other text is looked up as a name. */
 const NUMBER = /^\+?[0-9*#]{1,32}$/;
 const dialledOf = (text: string): string => text.replaceAll(/[\s()./-]/g, '');
 

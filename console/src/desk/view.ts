@@ -31,7 +31,7 @@ export const toneOf = (agent: AgentSummary, now: number): Tone =>
 const BUSY: ReadonlySet<AgentSummary['engagement']> = new Set(['offered', 'talking', 'held', 'wrap_up']);
 export const choicesWait = ({ engagement }: AgentSummary): boolean => BUSY.has(engagement);
 
-/** Queues the agent can sign out of, and those of its configuration. */
+/** Queues that the agent can sign out of; those of `mustStay` are in its configuration. */
 export const canLeave = ({ queues }: Agent): readonly string[] =>
   queues.filter((q) => q.member && q.membership === 'dynamic').map((q) => q.queue);
 export const mustStay = ({ queues }: Agent): readonly string[] =>

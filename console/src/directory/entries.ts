@@ -6,7 +6,7 @@ import type { Group } from '../presence/state.ts';
 
 export interface Entry {
   readonly contact: Contact;
-  /** For `matcherOf`. */
+  /** Text that `matcherOf` searches. */
   readonly found: string;
 }
 export type Section = 'favourites' | 'everybody' | 'none' | { readonly department: string };
@@ -40,7 +40,7 @@ export function departmentsOf(contacts: readonly Contact[], lang: string): strin
   const all = new Set(contacts.flatMap(({ department }) => department ?? []));
   return [...all].sort(new Intl.Collator(lang).compare);
 }
-/** Favourites come first, and only there. */
+/** Favourites come first and are not listed again below. */
 export function rowsOf(
   entries: readonly Entry[],
   wanted: Wanted,

@@ -21,7 +21,7 @@ export type Fact = { readonly at: number; readonly seconds: number | null; reado
   | { readonly is: 'paused' }
 );
 const ms = (time: string): number => Date.parse(time);
-/** In order of time; facts of the same time keep the order queue, offer, legs, transfer, end. */
+/** In order of time; facts of the same time keep the order queue, offer, leg, recording, transfer, end. */
 export function factsOf(
   c: Pick<Conversation, 'legs' | 'transfers' | 'queue_visits' | 'recordings' | 'state'>,
 ) {
@@ -89,7 +89,7 @@ export function ticksOf(seconds: number, most = 8): readonly number[] {
   const step = STEPS.find((one) => seconds / one <= most) ?? Math.ceil(seconds / most / 86_400) * 86_400;
   return Array.from({ length: Math.floor(seconds / step) + 1 }, (_, i) => i * step);
 }
-/** Position of an interval on the axis in percent; at least visible, never beyond the end. */
+/** Position and width of an interval on the axis in percent, never beyond the end; an instant has the width 0. */
 export function placeOf(
   [from, to]: readonly [number, number],
   startMs: number,

@@ -30,7 +30,10 @@ import styles from './conversation.module.css';
 const t = wordsOf('exports');
 const say = wordsOf('history');
 
-/** The progress of a file is in no topic of the stream: the list is requested repeatedly, and answers on a change. */
+/**
+ * The progress of a file is in no topic of the stream: the list is requested again, and the service answers on a
+ * change.
+ */
 const AGAIN_MS = 250;
 /** Interval while the service is unreachable. */
 const AWAY_MS = 3_000;

@@ -34,7 +34,7 @@ export const FILTER_NAMES = [
 export type FilterName = (typeof FILTER_NAMES)[number];
 /** As in the address; empty texts are left out. `from` and `to` are RFC 3339 and apply without `when`. */
 export type Filters = { readonly [K in FilterName]?: string };
-/** `mine`: the own extension's without hidden ones; `all`: all, for supervisors. */
+/** `mine`: conversations of the own extension without hidden ones; `all`: every conversation, for supervisors. */
 export type Scope = 'mine' | 'all';
 
 const one = <T extends string>(words: readonly T[], word: string | undefined): T | undefined =>

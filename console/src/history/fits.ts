@@ -11,7 +11,7 @@ const numbersOf = (c: ConversationSummary): Everybody => [
 ];
 /** Digits of a country code, which may precede a national number. */
 const COUNTRY_DIGITS = 3;
-/** True for the same number in another spelling: `0049…` and `+49…` in full, `0…` as the end of one with a country code. */
+/** True for the same number in another spelling: `0049…` as `+49…`, and `0…` as the end of one with a country code. */
 export function sameNumber(wanted: string, number: string): boolean {
   const [asked, has] = [digitsOf(wanted), digitsOf(number)];
   if (asked === null || has === null) return wanted === number;
@@ -24,7 +24,7 @@ export function sameNumber(wanted: string, number: string): boolean {
   return has.endsWith(national) && country >= 1 && country <= COUNTRY_DIGITS;
 }
 
-/** The topic of the stream selects the list's owner. */
+/** `own` is not checked, because the topic of the stream already selects the owner of the list. */
 export function fits(c: ConversationSummary, query: ListQuery): boolean {
   const { person, number, queue, agent, direction, disposition, state, from, to, q, outcome, has_recording } =
     query;

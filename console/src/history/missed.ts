@@ -45,7 +45,7 @@ export function useMissed(): MissedCalls {
   );
   return { calls: data, unseen, seen, error, retry: () => void refetch() };
 }
-/** Reloads them when a conversation of the person ends. */
+/** Reloads the missed calls when a conversation of the person ends. */
 export function useMissedEvents(): void {
   const queries = useQueryClient();
   useConversationEvents('history/mine', (conversation) => {

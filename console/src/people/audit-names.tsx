@@ -16,7 +16,7 @@ interface Known {
   readonly extension: string;
   readonly name: string;
 }
-/** People by extension and by user name: a line has either. */
+/** People by extension and by user name, because a line has one or the other. */
 export type Names = ReadonlyMap<string, Known>;
 const MOST = 200;
 export function useNames(): Names {

@@ -37,7 +37,7 @@ async function within<T>(work: Promise<T>, late: Blocked): Promise<T> {
     clearTimeout(timer);
   }
 }
-/** A tone in place of a voice, and how to end it. */
+/** A tone instead of a voice, and the function that ends it. */
 function tone(): { readonly stream: MediaStream; readonly end: () => void } {
   const context = new AudioContext();
   const oscillator = context.createOscillator();

@@ -52,7 +52,7 @@ function Result({ ok, fault, values, detail, since }: PathResult): ReactNode {
     </Stack>
   );
 }
-/** A list and no table: on a narrow page the sentence is what has to be read. */
+/** A list instead of a table, because on a narrow page the sentence needs the width. */
 function Ways({
   ways,
   caption,

@@ -68,7 +68,7 @@ function stateOf({ drain, drain_seconds, role }: SiteNode): string {
 }
 const figure = (value: number | null): string => (value === null ? '–' : formatNumber(value));
 
-/** The nodes of a site of several, with what an administrator may ask of them; renders nothing for a site of one. */
+/** The nodes of a site with several, and the actions of an administrator; renders nothing for a site with one. */
 export function SiteNodes(): ReactNode {
   const client = useClient();
   const read = useQuery({

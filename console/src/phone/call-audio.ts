@@ -3,7 +3,7 @@ import type { Session, Web } from 'sip.js';
 import { playOn, stopStream } from './devices.ts';
 
 export interface CallAudioDeps {
-  /** An open microphone. Throws `MicrophoneError`. */
+  /** Opens the microphone. Throws `MicrophoneError`. */
   readonly microphone: () => Promise<MediaStream>;
   readonly speaker: () => string;
   /** `failed` also where an interruption lasts longer than ICE needs to repair itself. */
@@ -70,7 +70,7 @@ export class CallAudio {
   useSpeaker(): void {
     void playOn(this.#player, this.#deps.speaker());
   }
-  /** For the next ICE restart. */
+  /** Sets the ICE servers of the next ICE restart. */
   useServers(iceServers: RTCIceServer[]): void {
     const peer = this.connection;
     peer?.setConfiguration({ ...peer.getConfiguration(), iceServers });

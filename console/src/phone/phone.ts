@@ -31,7 +31,7 @@ let settings: PhoneSettings | null = null;
 let person: Person | null = null;
 let core: Softphone | null = null;
 let channel: BroadcastChannel | null = null;
-/** Ends the waiting for the phone, or the phone. */
+/** Ends this tab's wait for the phone, or its phone. */
 let ending: AbortController | null = null;
 const listeners = new Set<Listener>();
 

@@ -45,7 +45,9 @@ export class SipCall {
   #end: CallEnd | null = null;
   /** The other side is being transferred: the end of this side is not the end of the call. */
   #transferring = false;
-  /** The engine sends this cause for every ring that a queue cancels, answered elsewhere or not. */
+  /**
+   * The CANCEL had cause 200, which the engine sends for every ring that a queue cancels, answered elsewhere or not.
+   */
   #maybeTaken = false;
 
   constructor(
@@ -215,7 +217,7 @@ export class SipCall {
     if (this.#maybeTaken && this.#shown.state === 'ended' && this.#shown.end !== 'answered_elsewhere')
       this.#show({ end: 'answered_elsewhere' });
   }
-  /** The call rang here and ended for this reason, by the history of the exchange. */
+  /** The call rang here and ended for this reason, by the event `call.left` of its leg. */
   rangOut(reason: LeftReason): void {
     const { direction, state, answered, end } = this.#shown;
     if (direction === 'out' || state !== 'ended' || answered !== null || this.#end !== null) return;
@@ -265,7 +267,7 @@ export class SipCall {
     if (path === 'failed') void this.#mendUntilConnected();
     else this.#show({ mending: path === 'interrupted' });
   }
-  /** A path that is repaired may need a server that is away itself. */
+  /** Repeats the repair until the path is connected, because the repair may need a server that is unreachable, too. */
   async #mendUntilConnected(): Promise<void> {
     if (this.#mends) return;
     this.#mends = true;

@@ -234,7 +234,7 @@ class SipPhone implements Softphone {
   #onReady(): void {
     for (const call of this.#calls) void call.mend().catch(() => undefined);
     for (const { call_id, leg_id } of this.#unheard) {
-      // Only this leg, because the state of the call is unknown. Over the stream, which is known to be live.
+      // Ends only this leg, because the state of the call is unknown; sent over the stream, which is known to be live.
       if (leg_id !== null)
         void this.#deps.client.command('calls.hangup', { id: call_id, leg_id }).catch(() => undefined);
     }

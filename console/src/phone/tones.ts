@@ -22,7 +22,7 @@ const RING: Pattern = {
   every: 3.2,
   loud: 0.25,
 };
-/** ITU-T E.180: 425 Hz, a second of tone and four of silence; busy is half a second each. */
+/** ITU-T E.180: 425 Hz, a second of tone and four of silence; busy is 0.4 s of tone and of silence. */
 const RINGBACK: Pattern = { notes: [[0, 1, 425]], every: 5, loud: 0.08 };
 const BUSY: Pattern = {
   notes: [

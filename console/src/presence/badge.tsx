@@ -42,7 +42,7 @@ export const SIGN: Readonly<Record<Word, LucideIcon>> = {
   offline: CircleDashed,
   unknown: CircleHelp,
 };
-/** Reasons of the service's own, which no catalogue has. */
+/** Reasons that the service sets itself, which are not in the catalogue. */
 const OWN = ['wrapup', 'no_answer', 'login'] as const;
 /** The word, or the title of an agent's pause reason, which agents and higher levels may read. */
 function useWord({ word, reason }: Shown): string {

@@ -1,4 +1,4 @@
-/** Members of a queue. Memberships are no live records: a change of one of its agents reloads them. */
+/** Members of a queue. Memberships are not live records, so every change of an agent reloads them. */
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { ActionIcon, Badge, Button, Group, NativeSelect, Stack, Table, Text } from '@mantine/core';

@@ -77,7 +77,7 @@ export function listenedTo(
     found.find(({ call_id }) => call_id === known) ?? found.find(({ side }) => !side.held) ?? found[0] ?? null
   );
 }
-/** True if another person of the site talks in it, to whom one could listen. */
+/** True if another person of the site talks in the call and can be listened to. */
 export const canListen = (call: CallState, own: string): boolean =>
   call.answered_at !== null &&
   sidesOf(call).some((side) => side.talks && side.extension !== null && side.extension !== own);
@@ -125,7 +125,7 @@ export function holds(q: string, texts: readonly (string | null)[]): boolean {
     .every((word) => text.includes(word));
 }
 
-/** The place a caller takes among those of the same priority, which is what can be changed. */
+/** Position of a caller among those of the same priority; only this position can be changed. */
 export interface Place {
   /** From 1. */
   readonly at: number;

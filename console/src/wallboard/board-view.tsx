@@ -95,7 +95,7 @@ function useMembers(
     queryKey: ['board-members', staff.join(' '), manned],
     queryFn: ({ signal }) => client.agents.list(signal),
     placeholderData: keepPreviousData,
-    // The same number may be different agents.
+    // Equal counts can be counts of different agents.
     staleTime: 0,
     enabled: queues !== null,
   });

@@ -242,10 +242,10 @@ export function serviceLevelOf(sums: Sums, level: Formula): number | null {
 }
 
 /**
- * The best rate the queue can still reach: a service level if all callers within its threshold are answered in time, an answer
- * rate if all callers are answered. Callers are in the denominator of both from the start, so that the rate itself is low before
- * their outcome. Any other figure is returned as it is. `second`: the service's
- * time in seconds since 1970.
+ * The best rate the queue can still reach: a service level if all callers within its threshold are answered in time, an
+ * answer rate if all callers are answered. Callers are in the denominator of both from the start, so that the rate
+ * itself is low before their outcome. Any other figure is returned as it is. `second`: the service's time in seconds
+ * since 1970.
  */
 export function stillReachable(
   { stats, callers }: Pick<QueueState, 'stats' | 'callers'>,

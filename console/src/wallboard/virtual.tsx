@@ -21,7 +21,7 @@ export interface VirtualProps {
   /** On a display: within its own part of the screen. */
   readonly screen: boolean;
 }
-/** Seconds a display shows one page of a list that does not fit. */
+/** Time for which a display shows one page of a list that does not fit, ms. */
 const TURN_MS = 12_000;
 
 /** Columns that fit, and the size of an em there. */

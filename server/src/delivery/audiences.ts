@@ -10,7 +10,7 @@ export interface Audience {
   readonly key: string;
   readonly framing: Framing;
   readonly names: ReadonlySet<string>;
-  /** Equal to those of its readers. */
+  /** Time bounds, equal for all its readers. */
   readonly bounds: Bounds;
   readonly live: Set<Reader>;
   readonly behind: Set<Reader>;

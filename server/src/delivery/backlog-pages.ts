@@ -47,7 +47,7 @@ class NewestStates {
   }
 }
 
-/** Reads the journal for readers that are behind, one page at a time; readers at the same position share their pages. */
+/** Reads the journal for readers that are behind, one page at a time; readers at the same position share pages. */
 export class BacklogPages {
   readonly #shared = new Map<string, Batch>();
   readonly #shelf: Shelf;

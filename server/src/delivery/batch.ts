@@ -27,7 +27,10 @@ export interface Batch {
 /** Limit of the bytes kept for different values of `prev`; most readers have the same one. */
 const MAX_STARTS = 4 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
-/** Rows examined at once, and about how many bytes of them: as much as one reader may have unsent. */
+/**
+ * Limits of the rows examined at once: their number, and about their bytes. A reader that is not full (64 KiB) when
+ * it is sent a page thus has at most about 256 KiB unsent.
+ */
 export const ROWS_PER_PAGE = 500;
 const PAGE_BYTES = 192 * 1024;
 
@@ -94,7 +97,7 @@ export function createBatch(
     },
   };
 }
-/** Returns one batch for all audiences of a transport that receive the same rows of a range, so that they share its bytes. */
+/** Returns one batch for all audiences of a transport that receive the same rows of a range; they share its bytes. */
 export function sharedBatches(
   from: number,
   to: number,

@@ -7,8 +7,8 @@ import type { Principal } from '../rights/rights.ts';
 import { Reader } from './reader.ts';
 
 /**
- * Framing for this reader. A display receives less than an envelope holds, so its framing has its own name: the hub and the
- * snapshots then keep displays apart and build each frame once for all displays with equal filters.
+ * Framing for this reader. A display receives less than an envelope holds, so its framing has its own name: the hub and
+ * the snapshots then keep displays apart and build each frame once for all displays with equal filters.
  */
 function framingFor(framing: Framing, who: Principal): Framing {
   const cut = cutOf(who);
@@ -60,7 +60,7 @@ export abstract class Client extends Reader {
   abstract end(code: number, reason: string): void;
   /** Planned end: the client shall reconnect after `afterMs` milliseconds. */
   abstract restart(afterMs: number): void;
-  /** The client is gone. */
+  /** Ends a client whose connection is closed or silent. */
   abstract vanish(): void;
 
   get names(): readonly string[] {

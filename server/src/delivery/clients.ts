@@ -45,7 +45,7 @@ export class Clients {
   #now = 0;
   readonly #parts: number;
   #part = 0;
-  /** By their part of a heartbeat interval. */
+  /** Clients by their part of a heartbeat interval. */
   readonly #slots: readonly Set<Client>[];
   #added = 0;
   #known = new Map<number, Person>();
@@ -98,8 +98,8 @@ export class Clients {
       : { ...caller, extension, level, username, since_ms };
   }
   /**
-   * Waits for `wait`, and returns the caller with its current rights. Throws `not_authenticated` where its session or key ended
-   * or the person was removed meanwhile, and what `refuse` was called with.
+   * Waits for `wait`, and returns the caller with its current rights. Throws `not_authenticated` if its session or key
+   * ended or the person was removed meanwhile, or the error with which `refuse` was called.
    */
   async outlast(caller: Caller, wait: Promise<void>): Promise<Caller> {
     const waiting = { caller, refusal: null as ServiceError | null };

@@ -53,8 +53,8 @@ export interface Parts {
   readonly heartbeatSeconds: number;
   readonly log: Log;
   /**
-   * Where the journal is a copy: resolves once it holds `seq`, or the site's log is known to end before it; rejects with
-   * `store_unavailable` where neither is known in time. Null where nothing has to be waited for.
+   * For a journal that is a copy: resolves once it holds `seq`, or once the site's log is known to end before `seq`;
+   * rejects with `store_unavailable` if neither is known in time. Null if no wait is needed.
    */
   readonly reach: (seq: number) => Promise<void> | null;
 }
@@ -68,7 +68,7 @@ const CONTROLS = { burst: 40, per_second: 10 };
 const SUBSCRIBES = { burst: 40, per_second: 5 };
 const MAX_CHANGES = 16;
 const MAX_COMMANDS = 32;
-/** Limit for a snapshot, in ms: the journal accepts no write while its disk is full. */
+/** Longest wait for a snapshot, in ms: while its disk is full, the journal accepts no write and the wait has no end. */
 const SNAPSHOT_MS = 5_000;
 const LINGER_MS = 1_000;
 /** A slow client receives the frames already queued before the close frame. */
@@ -439,7 +439,7 @@ export const reachOf = (
   const seq = Math.max(cursor ?? 0, Number(check?.split(':', 1)[0] ?? 0));
   return seq > journal.head ? reach(seq) : null;
 };
-/** What a new stream of the caller receives. Throws `forbidden`, `too_many_requests`, `overloaded`. */
+/** Caller and topics of a new stream. Throws `forbidden`, `too_many_requests`, `overloaded`. */
 export function admitted(
   { clients }: Pick<Parts, 'clients'>,
   caller: Caller,
@@ -476,7 +476,7 @@ export function gapOf(
   }
   return cursor + 1 < journal.tail ? 'cursor_outdated' : null;
 }
-/** True if the journal holds another event at this seq; a row that is no longer kept proves nothing. */
+/** True if the journal holds another event at this seq, or none yet; a row that is no longer kept proves nothing. */
 function isAnother(journal: Journal, check: string): boolean {
   const [seq = '', known] = check.split(':');
   if (Number(seq) > journal.head) return true;

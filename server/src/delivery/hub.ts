@@ -15,7 +15,7 @@ export interface HubOptions {
   readonly maxBehind?: number | undefined;
   /** Milliseconds of one turn; 0 yields after every reader. */
   readonly turnMs?: number;
-  /** Clock in milliseconds, by which the pause between rounds is counted. */
+  /** Clock in milliseconds that counts the pause between rounds. */
   readonly now?: () => number;
 }
 export interface HubCounters {
@@ -54,7 +54,7 @@ interface Round {
   /** Milliseconds so far. */
   work: number;
   visited: number;
-  /** Visited readers that the round before served, too. */
+  /** Visited readers to which the previous round also sent events. */
   again: number;
 }
 
@@ -76,7 +76,7 @@ export class Hub {
   /** Seq up to which the rows were distributed to live readers. */
   #done: number;
   #round: Round | null = null;
-  /** Seq after which the rows of the round before began. */
+  /** Seq after which the rows of the previous round began. */
   #before = Infinity;
   #inARow = 0;
   /** Time before which no round begins: the end of the previous round and of its pause. */
@@ -101,13 +101,13 @@ export class Hub {
     this.#done = journal.head;
   }
 
-  /** The journal has new rows. They are sent in a later turn of the event loop, so that commits of one turn share a write. */
+  /** The journal has new rows: sends them in a later turn of the event loop, so that several commits share a write. */
   committed(): void {
     this.#schedule();
   }
   /**
-   * Subscribes the reader to `names` from after seq `at`. True when it is live at once; false when it reads the journal first,
-   * after which `caughtUp` is called. `last` is the `prev` of its next event.
+   * Subscribes the reader to `names` from after seq `at`. True when it is live at once; false when it reads the journal
+   * first, after which `caughtUp` is called. `last` is the `prev` of its next event.
    */
   attach(reader: Reader, names: readonly string[], at: number, last: number): boolean {
     if (this.#audiences.size === 0 && this.#round === null) this.#done = this.#journal.head;
@@ -122,7 +122,7 @@ export class Hub {
     this.#fallBehind(reader, at, false);
     return false;
   }
-  /** Seq up to which everything for the reader was examined, its backlog aside. */
+  /** Seq up to which all rows were examined for the reader, apart from its backlog. */
   positionOf(reader: Reader): number {
     return reader.mode === 'live' ? Math.max(reader.scanned, this.#done) : reader.scanned;
   }
@@ -229,7 +229,7 @@ export class Hub {
     this.#round = null;
     this.#notBefore = now + this.#pauseAfter(round);
   }
-  /** In ms; none before rows that already wait, because the lag would grow with their number. */
+  /** Pause in ms; 0 if more rows already wait, because the lag would grow with their number. */
   #pauseAfter({ isLast, work, visited, again }: Round): number {
     const repeated = (work * again) / Math.max(1, visited);
     if (!isLast || this.#inARow < IN_A_ROW.rounds || repeated < REST.leastWork) return 0;

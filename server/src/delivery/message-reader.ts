@@ -18,8 +18,9 @@ const MAX_FRAGMENTS = 128;
 const NO_STATUS = 1005;
 
 /**
- * Reads a client's messages from chunks of any size; holds at most one message. `push` throws `FrameError` with the close code:
- * 1002 (protocol), 1007 (not UTF-8), 1008 (too many fragments), 1009 (a message larger than 64 KiB, at its header).
+ * Reads a client's messages from chunks of any size; holds at most one message. `push` throws `FrameError` with the
+ * close code: 1002 (protocol), 1007 (not UTF-8), 1008 (too many fragments), 1009 (a message larger than 64 KiB, at
+ * its header).
  */
 export class MessageReader {
   readonly #frames = new FrameReader({ masked: true, begin: (opcode, size) => this.#begin(opcode, size) });

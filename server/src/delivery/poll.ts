@@ -141,7 +141,7 @@ export function pollHandler(parts: Parts, closing: () => boolean): Handler<typeo
     const poll = new Poll(parts, caller, request.ip, query);
     reply.raw.once('close', () => poll.vanish());
     const answer = poll.ask(heard);
-    // A client that left during a wait gives no further event.
+    // The reply to a client that left during the wait emits no further event.
     if (reply.raw.destroyed) poll.vanish();
     const body = await answer;
     // An idle keep-alive connection would delay the stop.

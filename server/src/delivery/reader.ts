@@ -15,8 +15,8 @@ export interface Backlog {
 }
 
 /**
- * One subscription: a position in the journal, never a queue of events. Only the hub changes the fields. A class because there
- * are ten thousand of them: methods are shared, closures are not.
+ * One subscription: a position in the journal, never a queue of events. Only the hub changes the fields. It is a class
+ * because ten thousand readers share its methods, while each would need closures of its own.
  */
 export abstract class Reader {
   abstract readonly framing: Framing;
@@ -33,7 +33,7 @@ export abstract class Reader {
   essentialRead = 0;
   backlog: Backlog | null = null;
 
-  /** Time from which a name may be received. */
+  /** Time from which each name may be received. */
   get bounds(): Bounds {
     return NO_BOUNDS;
   }

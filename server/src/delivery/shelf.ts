@@ -8,8 +8,8 @@ interface Page {
 /** Index by which readers that are behind find their rows without scanning the others. */
 export interface Shelf {
   /**
-   * Rows with `at` < seq <= `to` that one of `names` receives, in order, and the seq up to which was searched: after `at`, at
-   * most `to`.
+   * Rows with `at` < seq <= `to` that one of `names` receives, in order, and the seq of the last row searched: after
+   * `at`, at most `to`.
    */
   heard(
     names: Iterable<string>,
@@ -22,8 +22,8 @@ const PAGE = 500;
 const MAX_PAGES = 24;
 
 /**
- * Pages at the positions of readers. Each is read and indexed once for all of them: ten thousand returning readers look up a
- * few names each instead of scanning every row. `namesOf` returns the names of a row.
+ * Pages at the positions of readers. Each is read and indexed once for all of them: ten thousand returning readers look
+ * up a few names each instead of scanning every row. `namesOf` returns the names of a row.
  */
 export function createShelf(
   journal: { readonly head: number; read(after: number, limit: number): readonly JournalRow[] },

@@ -79,7 +79,7 @@ export function createSnapshots(options: {
     size = 0;
   };
   const keyOf = (heard: Heard, framing: Framing): string => `${framing.name} ${stateKeyOf(heard)}`;
-  /** Frames of the state as it is now, which is that of `cursor`. */
+  /** Frames of the current state, which is the state at `cursor`. */
   const build = (heard: readonly Heard[], framing: Framing): readonly Buffer[] =>
     heard.map((one) => {
       const key = keyOf(one, framing);

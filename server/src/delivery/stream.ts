@@ -25,9 +25,9 @@ import { webSocketHandler } from './websocket.ts';
 
 interface CommonOptions {
   readonly journal: Journal;
-  /** Where tickets are redeemed; those that this stream issues by default. */
+  /** Redeems tickets; by default those that this stream issued. */
   readonly tickets?: RemoteTickets;
-  /** As `Parts.reach`; without it nothing is waited for. */
+  /** As `Parts.reach`; without it no stream waits. */
   readonly reach?: Parts['reach'];
   readonly directory: Directory;
   readonly credentials: Credentials;
@@ -42,7 +42,7 @@ interface CommonOptions {
   /** Limit of essential events that wait for one reader, in bytes. */
   readonly maxBehind?: number;
 }
-/** Its snapshots are built here from the state of the sources, or come from elsewhere. */
+/** The stream builds its snapshots from the state of `sources`, or takes them from `snapshots`. */
 type StreamOptions = LocalOptions | RemoteOptions;
 export interface LocalOptions extends CommonOptions {
   readonly positions: Positions;

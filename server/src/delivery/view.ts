@@ -9,7 +9,7 @@ export interface View {
   readonly topics: readonly string[];
 }
 const TAKE_MS = 4_000;
-/** The state alone; the node that asked frames it for each of its clients. */
+/** Each frame is the state alone; the requesting node frames it for each of its clients. */
 const VIEW: Framing = {
   name: 'view',
   chained: false,

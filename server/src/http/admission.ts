@@ -124,7 +124,7 @@ export class Admission {
       );
     }
     if (level !== 'public') checkAccess(caller, { level, scope });
-    // A WebSocket is public only for those who bring a ticket instead.
+    // A WebSocket is public only for clients that send a ticket instead.
     if ((level !== 'public' || request.upgrade !== null) && setup !== true) this.#app.admitted(caller);
     if (confirm === true) this.#app.confirmed(caller);
     request.caller = caller.cookie === credential.cookie ? caller : { ...caller, cookie: credential.cookie };

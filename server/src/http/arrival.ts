@@ -25,8 +25,8 @@ interface Body {
 }
 
 /**
- * Milliseconds that count against a client between two checks, at most `most`: time in which this process was blocked does not
- * count.
+ * Milliseconds that count against a client between two checks, at most `most`: time in which this process was blocked
+ * does not count.
  */
 const passed = (since: number, most: number): number => Math.min(performance.now() - since, most);
 

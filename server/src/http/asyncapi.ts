@@ -88,7 +88,7 @@ export function eventSchemas(
     // Two event types may share one data schema; cloning gives each its own name.
     registry.add(data.clone(), { id: type });
   }
-  // Schemas with an id of their own that are not in `NAMED` come under `__shared`, where no reference of the document leads.
+  // Schemas with an id of their own that are not in `NAMED` come under `__shared`, to which no reference resolves.
   const { __shared: shared, ...schemas } = z.toJSONSchema(registry, {
     target: 'draft-7',
     uri: (id) => `#/components/schemas/${id}`,
@@ -113,8 +113,8 @@ const bare = (schema: object): Schema =>
   Object.fromEntries(Object.entries(schema).filter(([key]) => !['$id', '$schema', 'id'].includes(key)));
 const LIMITS = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
 /**
- * Schemas of sent messages stay open because they may gain fields; the bounds of JSON's safe integers are left out because they
- * add no information.
+ * Schemas of sent messages stay open because they may gain fields; the bounds of JSON's safe integers are left out
+ * because they add no information.
  */
 function grows({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;

@@ -10,9 +10,9 @@ const RETRY_SECONDS = 10;
 const SMALL = 4 * 1024;
 
 /**
- * Bounds the bytes of request bodies in memory, in total and per caller, from the request head until the reply. A caller
- * without a session is counted by its network. A body without a length counts as the route's longest; an uploaded sound counts
- * as nothing, because it goes to disk.
+ * Bounds the bytes of request bodies in memory, in total and per caller, from the request head until the reply. A
+ * caller without a session is counted by its network. A body without a length counts as the route's longest; an
+ * uploaded sound is not counted, because it goes to disk.
  */
 export function boundBodyMemory(app: App, bytes: number): void {
   const memory = createShares({

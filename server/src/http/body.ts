@@ -24,7 +24,8 @@ const MESSAGE_REFUSAL = 'Content-Type must be application/json or application/x-
 const MERGE_PATCH_TYPE =
   /^application\/merge-patch\+json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 /**
- * Bytes of a rejected body that are still read and discarded, so that the client reads the reply instead of a connection reset.
+ * Bytes of a rejected body that are still read and discarded, so that the client reads the reply instead of a
+ * connection reset.
  */
 const DRAIN_LIMIT = 4 * 1024 * 1024;
 
@@ -153,8 +154,8 @@ function formText(text: string): string {
 }
 
 /**
- * Reads and discards the rest of a rejected body up to a bound, so that the client reads the reply instead of a connection
- * reset; a client that sends more is disconnected.
+ * Reads and discards the rest of a rejected body up to `DRAIN_LIMIT`, so that the client reads the reply instead of a
+ * connection reset; a client that sends more is disconnected.
  */
 export function drainBody(request: FastifyRequest, reply: FastifyReply): void {
   const { raw } = request;

@@ -13,7 +13,7 @@ import type { Origin } from './node-proof.ts';
 export interface ForwardOptions {
   /** True for a request that this node answers itself. */
   readonly own: (method: string, path: string) => boolean;
-  /** Address of the node that answers the others; null while none is known. */
+  /** Address of the node that answers all other requests; null while none is known. */
   readonly target: () => string | null;
   /** Secret that the nodes of the site share. */
   readonly secret: string;

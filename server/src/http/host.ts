@@ -72,7 +72,8 @@ export interface HostOptions {
   readonly config: HostSettings;
   readonly authenticator: Authenticator;
   /**
-   * True for a session confirmed in the last five minutes; without this function no session is. API keys need no confirmation.
+   * True for a session confirmed in the last five minutes; without this function no session counts as confirmed. API
+   * keys need no confirmation.
    */
   readonly confirmed?: (caller: Caller) => boolean;
   /** True for a person who must set up a second factor first. */
@@ -82,7 +83,7 @@ export interface HostOptions {
   readonly metrics?: Metrics;
   /** Store for the replies of repeated requests; without it the header `Idempotency-Key` is rejected. */
   readonly idempotency?: IdempotencyStore;
-  /** As `App.recorded`; without it nothing is waited for. */
+  /** As `App.recorded`; without it no reply waits. */
   readonly recorded?: () => Promise<void> | null;
   readonly limits?: Partial<HostLimits>;
   /** Called for every request of the API and every upgrade; throws while another node may lead the site. */
@@ -175,7 +176,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     table,
     metrics,
     async listen({ host, port }) {
-      // For `localhost`, Fastify opens a second server without our socket listeners.
+      // For `localhost`, Fastify opens a second server without the socket listeners of `sockets.ts`.
       await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port, backlog: limits.backlog });
       return addressOf(app.server);
     },
@@ -342,7 +343,7 @@ function addHooks(
       return done(error as Error);
     }
     if (waiting === undefined) done();
-    // oxlint-disable-next-line promise/no-callback-in-promise -- the framework waits for an async hook even where nothing waits
+    // oxlint-disable-next-line promise/no-callback-in-promise -- the framework would await every async hook
     else waiting.then(() => done(), done);
   });
   app.addHook('onSend', (request, reply, payload, done) => {

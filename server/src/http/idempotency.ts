@@ -68,9 +68,9 @@ export const migrations: readonly Migration[] = [
 ];
 
 /**
- * Keeps keys and replies in the relational store. A reply can hold a secret, so it is encrypted with the site's key, which is
- * kept in another file, and with the client's key, of which only a hash is stored: neither the database nor both files together
- * can decrypt it.
+ * Keeps keys and replies in the relational store. A reply can hold a secret, so it is encrypted with the site's key,
+ * which is kept in another file, and with the client's key, of which only a hash is stored: even the database and that
+ * file together do not suffice to decrypt it.
  */
 export async function createIdempotencyStore(
   store: Store,
@@ -176,14 +176,14 @@ export interface Attempt {
 /** Handles repeated requests, by REST and as command frames. */
 export interface Repeats {
   /**
-   * The reply of an earlier attempt, or the attempt to make now. `permit` may reject a new attempt by throwing, which leaves
-   * the key unused. Throws `invalid_request`, `idempotency_conflict` or `store_unavailable`.
+   * The reply of an earlier attempt, or the attempt to make now. `permit` may reject a new attempt by throwing, which
+   * leaves the key unused. Throws `invalid_request`, `idempotency_conflict` or `store_unavailable`.
    */
   begin(repeat: Repeat, permit: () => void): Promise<StoredReply | Attempt>;
 }
 export interface Repeat {
   readonly person: number;
-  /** Path of the operation; the same for a REST request and a command frame. */
+  /** Path and query of a REST request, as sent; for a command frame, its path with encoded parameters. */
   readonly address: string;
   readonly key: unknown;
   readonly body: unknown;
@@ -194,7 +194,7 @@ declare module 'fastify' {
   }
 }
 
-/** A key is scoped to its person, so that no one receives the reply to another person's request. */
+/** A key is scoped to its person, so that a person never receives the reply to another person's request. */
 function createRepeats(store: IdempotencyStore | undefined): Repeats {
   const running = new Map<string, Running>();
   return {
@@ -276,8 +276,8 @@ function sameBody(first: string, second: string): void {
 }
 
 /**
- * `Idempotency-Key` on every POST below /api/v1 that takes no password: the first attempt runs, repeats get its reply, and
- * another body with the same key gets 409.
+ * `Idempotency-Key` on every POST below /api/v1 that takes neither a password nor a file: the first attempt runs,
+ * repeats get its reply, and another body with the same key gets 409.
  */
 export function addIdempotency(app: App, store: IdempotencyStore | undefined): void {
   const repeats = createRepeats(store);

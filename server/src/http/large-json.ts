@@ -6,8 +6,8 @@ import { jsonCheck } from '../core/json-check.ts';
 const TURN = 64 * 1024;
 
 /**
- * Parses a large JSON text without blocking other requests: checks it in pieces and parses each list of the outermost object
- * element by element. `parse` is the parser of small bodies, so both reject the same texts.
+ * Parses a large JSON text without blocking other requests: checks it in pieces and parses each list of the outermost
+ * object element by element. `parse` is the parser of small bodies, so both reject the same texts.
  */
 export async function parseInTurns(text: string, parse: (part: string) => unknown): Promise<unknown> {
   const check = jsonCheck(text);

@@ -13,7 +13,7 @@ export interface Origin {
 export const PROOF_HEADER = 'offhook-forwarded';
 /** Newest seq of the events that a forwarded write caused; the node that forwarded it waits for them. */
 export const SEQ_HEADER = 'offhook-seq';
-/** The clocks of two machines may differ by this much. */
+/** Longest validity of a proof, in ms, because the clocks of two machines may differ. */
 const CLOCKS_MS = 15 * 60_000;
 const MAX_PROOF = 2_048;
 
@@ -26,7 +26,7 @@ export function prove(secret: string, said: object, parts: readonly string[], no
   const at = now.toString(36);
   return `${text}.${at}.${sumOf(secret, [text, at, ...parts]).toString('base64url')}`;
 }
-/** The statement of a proof; null unless a node of this site made it for these `parts`. */
+/** The statement of a proof; null unless a node of this site made it for these `parts` within `CLOCKS_MS`. */
 export function proven(secret: string, header: unknown, parts: readonly string[], now = Date.now()): unknown {
   if (typeof header !== 'string' || header.length > MAX_PROOF) return null;
   const [text = '', at = '', sum = '', ...more] = header.split('.');

@@ -138,8 +138,8 @@ export function errorsOf(method: string, path: string, config: FastifyContextCon
 }
 
 /**
- * OpenAPI 3.1 of every registered route, from the schemas that validate its requests, with its errors. Deterministic: equal
- * routes give equal bytes. The app must be ready.
+ * OpenAPI 3.1 of every registered route, from the schemas that validate its requests, with its errors. Deterministic:
+ * equal routes give equal bytes. The app must be ready.
  */
 export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
   // The plugin keeps its own copy.

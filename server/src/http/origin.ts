@@ -11,8 +11,8 @@ const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 export const isHost = (host: string): boolean => HOST.test(host) && URL.canParse(`http://${host}`);
 
 /**
- * Reads the bearer token or the session cookie. A request with two of a kind has none, because choosing between them would be a
- * guess.
+ * Reads the bearer token or the session cookie. A request with two of one kind has none, because choosing between them
+ * would be a guess.
  */
 export function readCredential(request: FastifyRequest): Credential | null {
   const { headers, rawHeaders } = request.raw;
@@ -31,7 +31,7 @@ export function readCredential(request: FastifyRequest): Credential | null {
   const [value] = values;
   return values.length === 1 && value !== undefined && isToken(value) ? { token: value, cookie: true } : null;
 }
-/** The token of an `Authorization` header; null where it is none. */
+/** The token of an `Authorization` header; null if the header holds no valid bearer token. */
 export function bearerOf(authorization: string): string | null {
   const bearer = /^bearer +([^ ]+)$/i.exec(authorization)?.[1];
   return bearer !== undefined && isToken(bearer) ? bearer : null;

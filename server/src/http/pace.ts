@@ -7,7 +7,7 @@ import type { Paced } from '../ports/operations.ts';
 
 /** More than a person does by hand: 30 at once, then 30 in 10 s. */
 const WRITES: Rate = { burst: 30, per_second: 3 };
-/** Rejected commands of a person: more than a person causes by hand, and few enough to write each to the audit trail. */
+/** Rejected commands of a person: more than one causes by hand, and few enough to write each to the audit trail. */
 const REFUSALS: Rate = { burst: 60, per_second: 1 };
 /** API keys work in bulk, so more of their commands may be rejected. */
 const REFUSALS_OF_KEY: Rate = { burst: 300, per_second: 5 };

@@ -17,7 +17,7 @@ export const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   overloaded: 5,
 };
 
-/** Reply to an error: never a stack trace, never a cause. */
+/** Reply to an error, without stack trace and cause. */
 export interface Answer {
   readonly code: ErrorCode;
   readonly status: number;

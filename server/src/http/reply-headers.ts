@@ -53,7 +53,7 @@ export class ReplyHeaders {
   }
   /** Updates the rate limits, which may have changed while the request ran. */
   refresh(request: FastifyRequest, reply: FastifyReply): void {
-    // Malformed HTTP is sent without the hooks that run before the handler.
+    // The reply to malformed HTTP is sent without the hooks that run before the handler.
     const caller = (request.caller as Caller | null | undefined) ?? null;
     if (caller !== null) reply.headers(this.#pace.headers(caller));
     else if (!reply.hasHeader('x-request-id')) reply.headers(this.of(request.id, null));

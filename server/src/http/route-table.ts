@@ -18,8 +18,8 @@ export interface RouteTable {
 const PATH = /^\/(?:[A-Za-z0-9._~-]+|:[a-z_]+)?(?:\/(?:[A-Za-z0-9._~-]+|:[a-z_]+))*$/;
 
 /**
- * The only list of reachable paths; 404, 405 and the documents derive from it. Fixed parts of a path match byte for byte: an
- * encoded letter, another case or a doubled slash is another path, so no two spellings share a rule.
+ * The only list of reachable paths; 404, 405 and the documents derive from it. Fixed parts of a path match byte for
+ * byte: an encoded letter, another case or a doubled slash is another path, so no two spellings share a rule.
  */
 export function createRouteTable(): RouteTable {
   const fixed = new Map<string, RouteEntry>();

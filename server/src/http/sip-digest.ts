@@ -17,8 +17,8 @@ const MAX_PROOFS = 8;
 const md5 = (text: string): string => createHash('md5').update(text, 'latin1').digest('hex');
 
 /**
- * Digest headers of a request, in order; empty for a SIP response or other text. `text` is latin1, so one character is one
- * byte. Null for more than eight. O(n).
+ * Digest headers of a request, in order; empty for a SIP response or other text. `text` is latin1, so one character is
+ * one byte. Null for more than eight. O(n).
  */
 export function proofsOf(text: string): readonly SipProof[] | null {
   const head = text.indexOf('\r\n\r\n');

@@ -127,10 +127,11 @@ function checkedUpgrade({ upgrade, raw }: PublicExchange['request'], reply: Publ
 }
 
 /**
- * `GET /ws`: SIP over WebSocket on the service's own port, relayed to the engine once both sides agreed. A phone authenticates
- * by SIP digest with the password of its session; the service checks it and replaces it by the device's own secret for the
- * engine (docs/adr/0016). Nothing else of a message is changed. The connection ends with its session, and the engine then drops
- * the phone's address. Nothing else of the client's request (cookies, addresses, extensions) is forwarded.
+ * `GET /ws`: SIP over WebSocket on the service's own port, relayed to the engine once both sides agreed. A phone
+ * authenticates by SIP digest with the password of its session; the service checks the proof and replaces it by one
+ * made with the device's own secret for the engine (docs/adr/0016). Nothing else of a message is changed. The
+ * connection ends with its session, and the engine then drops the phone's address. Nothing else of the client's
+ * request (cookies, addresses, extensions) is forwarded.
  */
 export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   const limits = { ...LIMITS, ...options.limits };
@@ -148,9 +149,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   let connecting = 0;
   options.metrics?.gauge('offhook_sip_relays', 'Open SIP over WebSocket connections.', () => open.size);
 
-  /**
-   * True when a connection may open. At the limit the oldest unregistered connection is closed; a registered one never is.
-   */
+  /** True when a connection may open. At the limit, closes the oldest unregistered one, never a registered one. */
   function hasRoom(): boolean {
     if (open.size + connecting < limits.maxRelays) return true;
     const oldest = waiting.oldest();

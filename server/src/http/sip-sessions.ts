@@ -8,8 +8,8 @@ const SWEEP_MS = 5_000;
 const MAX_CONNECTIONS = 8;
 
 /**
- * Connections of each session. A proof made with a session's SIP password is replaced by one made with the device's secret at
- * the engine, every other proof by a response that the engine rejects. `end` closes a connection.
+ * Connections of each session. A proof made with a session's SIP password is replaced by one made with the device's
+ * secret at the engine, every other proof by a response that the engine rejects. `end` closes a connection.
  */
 export function createSipSessions<C extends object>(
   credentials: SipCredentials,

@@ -93,7 +93,7 @@ export function attachSockets(
       const inBody = newest?.request.complete === false;
       const answer = (): void => {
         if (!inBody) return finish(bytes);
-        // A late body that arrived while the responses before its own were sent.
+        // The late body arrived while the responses before its own were sent.
         if (newest.request.complete) return;
         // A response whose head is sent cannot be replaced.
         finish(newest.response.headersSent ? undefined : bytes);
@@ -140,7 +140,7 @@ export function attachSockets(
   return endUploads;
 }
 
-/** Parser errors for an unknown method or target: the second is RTSP's methods, the third `PRI`. */
+/** Parser errors for an unknown method or target; the second is that of RTSP's methods, the third that of `PRI`. */
 const LINE_ERRORS: readonly (string | undefined)[] = [
   'HPE_INVALID_METHOD',
   'HPE_INVALID_CONSTANT',

@@ -12,7 +12,7 @@ export interface StandbyListener {
   readonly checks: readonly Check[];
   /** Address of the active node; null where none is known. */
   readonly active: () => string | null;
-  /** Routes for other nodes of the site; each returns false for what it does not answer. */
+  /** Routes for other nodes of the site; each returns false for a request that it does not answer. */
   readonly nodes?: {
     request(request: IncomingMessage, response: ServerResponse): boolean;
     upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;

@@ -70,7 +70,7 @@ export function answersUnchanged(parts: {
   readonly metrics: Metrics;
 }): (request: IncomingMessage, response: ServerResponse) => boolean {
   const { app, table, admission, authenticator, headers, metrics } = parts;
-  /** The last `Host` that was right: almost every request has the same one. */
+  /** The last valid `Host`; almost every request has the same one. */
   let lastHost: string | undefined;
 
   function answer(request: IncomingMessage, response: ServerResponse): boolean {

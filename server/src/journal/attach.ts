@@ -17,7 +17,7 @@ export async function attachCopy(options: {
   readonly state: LogState;
   readonly copyFile: CopyFile;
   readonly log: Log;
-  /** Called where the log is older than the copy; `since`: time of the first event that it lost. */
+  /** Called if the log lacks events of the copy; `since`: time of the first one, null where the log differs. */
   readonly restored?: (since: number | null) => void;
 }): Promise<JournalStore> {
   const { siteLog, copyFile, log, restored } = options;
@@ -52,8 +52,8 @@ export async function attachCopy(options: {
   }
 }
 /**
- * Follows the log into the copy of a node that does not lead the site, so that a takeover has little to read. It changes nothing in
- * the log; where both differ, the takeover decides.
+ * Follows the log into the copy of a node that does not lead the site, so that a takeover has few rows to read. It
+ * changes nothing in the log; if both differ, the takeover decides.
  */
 export class CopyFollower {
   readonly #options: CopyFollowerOptions;
@@ -124,8 +124,8 @@ export interface CopyFollowerOptions {
   readonly log: Log;
 }
 /**
- * Opens the copy at a node that only follows the log and never leads the site: where both differ, a new copy begins. Null while the
- * log lacks events that the copy has; the leading node puts them back.
+ * Opens the copy at a node that only follows the log and never leads the site; if both differ, a new copy begins. Null
+ * while the log lacks events that the copy has; the leading node puts them back.
  */
 export async function openFollowed({
   siteLog,

@@ -16,13 +16,13 @@ const TURN_MS = 5;
 const MAX_HELD = 100_000;
 const RETRY = { first_ms: 50, most_ms: 2_000 } as const;
 /**
- * Committed events after which a checkpoint is saved, which bounds the rows that the next start reads; a
- * large checkpoint is saved less often, because its text grows with the number of persons.
+ * Committed events after which a checkpoint is saved, which bounds the rows that the next start reads. The text grows
+ * with the number of persons, so a large checkpoint is saved only after one event for each 400 characters.
  */
 const CHECKPOINT_EVERY = 5_000;
 const CHECKPOINT_CHARACTERS = 400;
 const NOT_SAVED = 'the checkpoint of the journal was not saved';
-/** Interval between snapshots requested after a failed step of the model. */
+/** Shortest interval between two snapshots that are requested after a failed step of the model. */
 const RESYNC_EVERY_MS = 10_000;
 
 /** How far the journal is behind the engine, for readiness and metrics. */
@@ -35,7 +35,7 @@ export interface JournalLag {
   readonly error: string | null;
   /** Events dropped because too many were held; a snapshot replaced them. */
   readonly dropped: number;
-  /** Facts on which a step of the model failed. */
+  /** Facts and decisions that the model could not apply. */
   readonly failed: number;
 }
 export interface EngineLoop {
@@ -54,13 +54,13 @@ export interface EngineLoop {
   /** True when every event is committed: the model then shows the state at the journal's head. */
   readonly settled: () => boolean;
   /**
-   * Seq of the newest event that the model's state contains, committed or not, and how often the model was restored to the
-   * journal's state; null while held events were dropped and the model's state has no position in the journal.
+   * Seq of the newest event that the model's state contains, committed or not, and how often the model was restored to
+   * the journal's state; null while held events were dropped and the model's state has no position in the journal.
    */
   readonly position: () => { readonly seq: number; readonly restored: number } | null;
   /**
-   * Resolves once every event so far is committed, or the journal has rejected them at least once from now on; null
-   * where no wait is needed: all events are committed, they were dropped, or the journal is on the disk.
+   * Resolves once every event so far is committed, or once the journal rejects them after this call; null if no wait is
+   * needed: all events are committed, they were dropped, or the journal is on the disk.
    */
   readonly recorded: () => Promise<void> | null;
   /** Ends a group at the present position, so that the journal's head is there when `onCommitted` is called. */
@@ -85,10 +85,11 @@ export interface LoopStart {
 }
 
 /**
- * The one serial loop of an engine: facts → model → journal. While the journal rejects writes (disk full, lock), facts still
- * enter the model, and their events are held in order and retried; nothing is lost or doubled up to `MAX_HELD`. Beyond it the
- * model returns to the committed state and a snapshot of the engine yields the differences. Where the journal commits by a
- * promise, one group is under way at a time; its events are held until it is committed, and a retry begins with them.
+ * The one serial loop of an engine: facts → model → journal. While the journal rejects writes (disk full, lock), facts
+ * still enter the model, and the loop holds and retries their events in order; up to `MAX_HELD` no event is lost or
+ * doubled. Beyond it the model returns to the committed state, and a snapshot of the engine yields the differences. If
+ * the journal commits by a promise, one group is under way at a time; its events are held until it is committed, and a
+ * retry begins with them.
  */
 class SerialLoop implements EngineLoop {
   readonly #options: EngineLoopOptions;
@@ -113,7 +114,7 @@ class SerialLoop implements EngineLoop {
   #meetAt = 0;
   /** The group under way; null for none. */
   #underWay: Promise<void> | null = null;
-  /** Number of the first held events that the journal may have, because the outcome of their group is open. */
+  /** Number of the first held events that the journal may have: it is open whether their group was committed. */
   #offered = 0;
   #dropped = 0;
   #failed = 0;
@@ -191,7 +192,7 @@ class SerialLoop implements EngineLoop {
         if (this.#held.length > GROUP_ROWS) this.#flush();
       }
       onStepped?.();
-      // The events exceed one turn, and the journal accepts them: other work runs in between.
+      // The journal accepts writes, but the events exceed one turn: other work runs between the turns.
       while (!this.#flush() && this.#error === null && this.#underWay === null) await turn();
     }
   }
@@ -348,7 +349,7 @@ class SerialLoop implements EngineLoop {
       },
     );
   }
-  /** Writes the rest in later turns of the event loop, while no batch of facts waits. */
+  /** Writes the held events now, and the rest in later turns of the event loop, unless the journal rejects them. */
   #drain(): void {
     if (!this.#flush() && this.#error === null && this.#underWay === null) setImmediate(() => this.#drain());
   }

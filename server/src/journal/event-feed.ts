@@ -6,7 +6,7 @@ import type { OutsideStream, StreamEnd } from '../ports/bus.ts';
 import type { JournalRow } from '../ports/journal-store.ts';
 import type { Journal } from './journal.ts';
 
-/** Rows under way at once. */
+/** Rows in one append. */
 const PAGE = 64;
 const BACKOFF = { first_ms: 100, most_ms: 5_000 } as const;
 
@@ -16,8 +16,8 @@ export interface EventFeedOptions {
   readonly log: Log;
 }
 /**
- * Appends every event of the journal to an outside stream, once and in order. It continues after the newest event of the stream,
- * so no position is stored here, and the next leading node continues there, too.
+ * Appends every event of the journal to an outside stream, once and in order. It continues after the newest event of
+ * the stream, so this node stores no position, and the next leading node continues after the same event.
  */
 export class EventFeed {
   readonly #options: EventFeedOptions;
@@ -30,7 +30,7 @@ export class EventFeed {
     this.#options = options;
     this.#running = this.#run();
   }
-  /** Number of events that the stream lacks; all that the journal keeps while its position is unknown. */
+  /** Number of events that the stream lacks; while its position is unknown, all events that the journal keeps. */
   behind(): number {
     const { head, tail } = this.#options.journal;
     return head - (this.#at ?? tail - 1);
@@ -77,7 +77,7 @@ export class EventFeed {
       this.#at = rows.at(-1)!.seq;
     }
   }
-  /** Seq after which the stream goes on. Throws where it holds events that this journal does not. */
+  /** Seq after which to append. Throws if the stream ends with an event that this journal does not have. */
   #after(end: StreamEnd): number {
     const { journal } = this.#options;
     const first = journal.tail - 1;

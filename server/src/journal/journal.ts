@@ -10,7 +10,10 @@ const RECENT = 4096;
 /** Rows per page for a reader. */
 const PAGE = 500;
 
-/** The requested rows are no longer, or not yet, in this journal: the reader must take a snapshot and continue from `head`. */
+/**
+ * The journal no longer holds the requested rows, or does not hold them yet: the reader must take a snapshot and
+ * continue from `head`.
+ */
 export class JournalGapError extends Error {
   readonly from: number;
   readonly to: number;
@@ -32,9 +35,10 @@ export interface Journal {
   /** Oldest seq still kept. */
   readonly tail: number;
   /**
-   * Commits all events or none and returns their rows; at once where the record is the disk, as a promise where it is a server.
-   * Throws or rejects with `ServiceError('store_unavailable')` if the record refuses the write. A rejected promise leaves the
-   * outcome open: the next call must begin with the same events, and then none is lost or doubled. One call at a time.
+   * Commits all events or none and returns their rows: at once if the record is on the disk, as a promise if it is on
+   * a server. Throws or rejects with `ServiceError('store_unavailable')` if the record refuses the write. After a
+   * rejected promise it is open whether the events were written: the next call must begin with the same events, so
+   * that none is lost or doubled. One call at a time.
    */
   append(events: readonly DomainEvent[]): readonly JournalRow[] | Promise<readonly JournalRow[]>;
   /** Up to `limit` rows with seq > `after`, in order. */
@@ -46,13 +50,13 @@ export interface Journal {
   /** Resolves once `seq` is committed; rejects with the signal's reason. */
   waitFor(seq: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Every row after `cursor` in pages of at most 500, first the existing ones, then each commit: none missing, none twice,
-   * nothing stored for a slow reader. Ends when the signal is aborted. Throws `JournalGapError`.
+   * Every row after `cursor` in pages of at most 500: first the existing rows, then each commit. No row is missing or
+   * doubled, and nothing is stored for a slow reader. Ends when the signal is aborted. Throws `JournalGapError`.
    */
   follow(cursor: number, signal: AbortSignal): AsyncGenerator<readonly JournalRow[], void, void>;
   /** The newest checkpoint and its seq. */
   checkpoint(): { readonly seq: number; readonly text: string } | null;
-  /** Stores the text of these pieces as that of the current head, one piece with each step (`JournalStore`). */
+  /** Stores the pieces as the checkpoint of the current head, one piece with each step (`JournalStore`). */
   saveCheckpoint(pieces: Iterable<string>): Generator<number, void>;
   close(): void;
 }
@@ -63,11 +67,11 @@ export interface LocalJournal extends Journal {
   /** Appends rows of the site's log, which must follow the head. */
   take(rows: readonly JournalRow[]): void;
 }
-/** Where the rows of a site are recorded before its own copy gets them. */
+/** The record of a site's rows, which gets them before the copy of this node does. */
 export interface RowRecord {
   /** Rejects as `Journal.append`. */
   append(rows: readonly JournalRow[]): Promise<void>;
-  /** Deletes every row with seq < `below`, at some time. */
+  /** Begins to delete every row with seq < `below`; errors are only logged. */
   trim(below: number): void;
 }
 

@@ -22,7 +22,10 @@ export interface LeaseOptions {
   readonly seconds?: number;
   readonly now?: () => Moment;
 }
-/** A moment by both clocks of the machine: the steady one stops while a virtual machine is suspended, the other may be set. */
+/**
+ * A moment by both clocks of the machine: the steady clock stops while a virtual machine is suspended, and the wall
+ * clock can be set to another time.
+ */
 export interface Moment {
   readonly steady: number;
   readonly wall: number;
@@ -71,11 +74,11 @@ export class Lease {
     if (this.held()) return;
     throw new ServiceError('node_not_active', 'this node cannot tell whether another one leads the site now');
   };
-  /** Renews it now. Never rejects. */
+  /** Renews the lease now. Never rejects. */
   renew(): Promise<void> {
     return (this.#asking ??= this.#renew().finally(() => (this.#asking = null)));
   }
-  /** Calls `listener` each time another process may begin to act for the site. Returns the function that ends this. */
+  /** Calls `listener` each time another process may begin to act for the site. Returns the function that removes it. */
   onEnd(listener: () => void): () => void {
     this.#ended.add(listener);
     return () => void this.#ended.delete(listener);

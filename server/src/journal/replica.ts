@@ -9,12 +9,12 @@ import type { LocalJournal } from './journal.ts';
 /** Interval between reads of a log without new rows, in ms; the longer one while news of the leading node arrives. */
 const FOLLOW_MS = 50;
 const WOKEN_MS = 250;
-/** The leading node sends news each second; after a longer silence the copy no longer relies on its news. */
+/** The leading node sends news each second; after this silence, in ms, the copy no longer relies on its news. */
 const SILENT_MS = 2_500;
 /** Interval between two comparisons with the state of the log, in ms. */
 const COMPARE_MS = 1_000;
 const PAGE = 500;
-/** How long a cursor that is ahead of the copy waits, in ms. */
+/** Longest wait for a cursor that is ahead of the copy, in ms. */
 const REACH_MS = 5_000;
 /** Longest pause of the copy for a snapshot, and the time it then stays at the position of the snapshot, in ms. */
 const HOLD_MS = 2_000;
@@ -26,12 +26,12 @@ export interface ReplicaOptions {
   /** The journal on `store`. */
   readonly journal: LocalJournal;
   readonly log: Log;
-  /** The journal has new rows. */
+  /** Called when the journal has new rows. */
   readonly committed: () => void;
   /** True for an event after which `reload` is awaited before the next event becomes visible. */
   readonly changesRights: (row: JournalRow) => boolean;
   readonly reload: () => Promise<void>;
-  /** Called once, when the log no longer continues the copy: the readers of the copy have to begin anew. */
+  /** Called once, when the log no longer continues the copy: the readers of the copy must begin anew. */
   readonly replaced: (why: string) => void;
 }
 
@@ -50,7 +50,7 @@ export class Replica {
   /** Time until which no rows are appended to the copy, in ms of the steady clock. */
   #heldUntil = -Infinity;
   #meetAt: number | null = null;
-  /** Newest seq that the leading node announced, and when. */
+  /** Newest seq that the leading node announced, and time of its last news. */
   #told = 0;
   #heardAt = -Infinity;
   /** True after news that led to no rows, until the next regular read, so that forged news causes no further reads. */
@@ -70,11 +70,11 @@ export class Replica {
   age(): number {
     return performance.now() - this.#readAt;
   }
-  /** Events that the copy lacks, as far as is known. */
+  /** Number of events that the copy is known to lack. */
   behind(): number {
     return Math.max(0, this.#siteHead - this.#options.journal.head);
   }
-  /** True while the leading node is heard, and the log is therefore read less often. */
+  /** True while news of the leading node arrives; the copy then reads the log less often. */
   hears(): boolean {
     return performance.now() - this.#heardAt < SILENT_MS;
   }
@@ -87,13 +87,13 @@ export class Replica {
     this.#told = head;
     this.hurry();
   }
-  /** Reads the log at once, e.g. because an event is known to be in it. */
+  /** Ends the pause between two reads of the log, e.g. because the log is known to hold a new event. */
   hurry(): void {
     this.#wake?.();
   }
   /**
-   * Resolves once the copy holds `seq`, or has read the whole log, begun after this call, and the log ends before it. Rejects with
-   * `store_unavailable` where neither happens in `ms`.
+   * Resolves once the copy holds `seq`, or once a read that began after this call has shown that the log ends before
+   * `seq`. Rejects with `store_unavailable` if neither happens within `ms`.
    */
   async reach(seq: number, ms = REACH_MS): Promise<void> {
     const { journal } = this.#options;
@@ -116,11 +116,11 @@ export class Replica {
       whole.resolve();
     }
   }
-  /** Pauses the copy, so that a snapshot that is asked for now is not older than it. */
+  /** Pauses the copy, so that a snapshot that is requested now is not older than the copy. */
   hold(): void {
     this.#heldUntil = performance.now() + HOLD_MS;
   }
-  /** Ends the pause. The copy stops at `seq` for a moment, in which `committed` is called. */
+  /** Ends the pause. The copy stops at `seq` for 30 ms, in which it calls `committed`; null for no stop. */
   meet(seq: number | null): void {
     this.#heldUntil = -Infinity;
     this.#meetAt = seq;
@@ -170,7 +170,7 @@ export class Replica {
     clearTimeout(timer);
     this.#wake = null;
   }
-  /** One read of the log; true where more is known to follow. */
+  /** Reads the log once; true if more rows are known to follow. */
   async #step(): Promise<boolean> {
     const { journal, siteLog } = this.#options;
     if (performance.now() - this.#comparedAt > COMPARE_MS) {

@@ -21,8 +21,8 @@ export interface RetentionOptions {
   readonly signal: AbortSignal;
 }
 /**
- * Deletes the oldest rows once a minute: those older than `days`, and as many as needed to stay below `bytes`. Rows after
- * `spare` are always kept. Resolves when the signal is aborted.
+ * Deletes the oldest rows once a minute: those older than `days`, and as many as needed to stay below `bytes`. Rows
+ * after `spare` are always kept. Resolves when the signal is aborted.
  */
 export async function keepRetention(options: RetentionOptions): Promise<void> {
   const { clock, log, signal } = options;

@@ -11,10 +11,10 @@ const PAGE = 500;
 export interface SiteRecordOptions {
   readonly siteLog: SiteLog;
   readonly term: number;
-  /** Holds every row that the log had, as far as they are kept. */
+  /** The copy of the log, with every row that is still kept. */
   readonly copy: Pick<JournalStore, 'read' | 'head'>;
   readonly log: Log;
-  /** Called once, when this process may append no more: it has to end, and its next start finds out what the log is now. */
+  /** Called once, when this process may no longer append: it must end, and its next start compares the log anew. */
   readonly lost: (why: string) => void;
 }
 
@@ -33,7 +33,10 @@ export function createSiteRecord(options: SiteRecordOptions): RowRecord {
     }
     return over;
   }
-  /** The log ends before what it confirmed: a standby without its tail took over, or a backup was restored. */
+  /**
+   * The log ends before a row that it confirmed: a standby of the database without the newest rows took over, or a
+   * backup was restored.
+   */
   async function putBack(): Promise<void> {
     const state = await siteLog.state();
     if (state === null || state.term !== term) throw end('the log of this site is another one');

@@ -17,8 +17,9 @@ const MIN_NATIONAL_DIGITS = 7;
 export const isCountry = (text: string): boolean => isSupportedCountry(text);
 
 /**
- * `+4930…` of a number as it was received or dialled; null for one that is internal, unreadable, too long or unassigned in the
- * plan of its country. `country`: the country of national numbers, `''` if only numbers with a plus or `00` are read.
+ * `+4930…` of a number as it was received or dialled; null for one that is internal, unreadable, too long or unassigned
+ * in the plan of its country. `country`: the country of national numbers, `''` if only numbers with a plus or `00` are
+ * read.
  */
 export function toE164(number: string, country: string): string | null {
   if (number.length > MAX_LENGTH) return null;
@@ -52,7 +53,7 @@ export function e164In(country: string): (number: string) => string | null {
     return found;
   };
 }
-/** Country code and national number of a number in E.164, digits both; null where it is none. */
+/** Country code and national number of a number in E.164, both as digits; null for any other text. */
 export function nationalOf(e164: string): { readonly code: string; readonly national: string } | null {
   const found = parsePhoneNumberFromString(e164);
   return found === undefined ? null : { code: found.countryCallingCode, national: found.nationalNumber };
@@ -63,7 +64,7 @@ export function spellingsOf(e164: string, country: string): readonly string[] {
   const national = isHome ? nationalForm(e164) : null;
   return national === null ? [e164] : [e164, national];
 }
-/** A number in E.164 as its own country dials it, digits only: `030901820`; null where it is none. */
+/** A number in E.164 as its own country dials it, digits only: `030901820`; null for any other text. */
 export const nationalForm = (e164: string): string | null =>
   parsePhoneNumberFromString(e164)
     ?.formatNational()

@@ -1,7 +1,7 @@
 /**
- * Emergency numbers by country, as dialled there. Sources: the national numbering plans that countries lodge with the ITU
- * (itu.int/oth/T0202), and for Europe the list of EENA (eena.org); 112 and 911 are also those of every mobile phone (3GPP TS 22.101).
- * The routes of a country that is not listed here are not checked for its emergency numbers.
+ * Emergency numbers by country, as dialled there. Sources: the national numbering plans that countries lodge with the
+ * ITU (itu.int/oth/T0202), and for Europe the list of EENA (eena.org); 112 and 911 are also those of every mobile phone
+ * (3GPP TS 22.101). The routes of a country that is not listed here are not checked for its emergency numbers.
  */
 const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   AE: ['112', '997', '998', '999'],

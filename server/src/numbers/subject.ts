@@ -1,16 +1,16 @@
 import { digitsOf } from '@offhook/contract/search.ts';
 import { nationalOf, toE164 } from './e164.ts';
 
-/** Person whose data is exported or erased: a number in any of its spellings, or an extension of ours. */
+/** Person whose data is exported or erased: a number in any of its spellings, or an extension of the site. */
 export interface Subject {
   readonly kind: 'number' | 'extension';
   /** E.164 where the number has one, else its digits; or the extension. */
   readonly value: string;
   /** Every spelling without separators. */
   readonly spellings: readonly string[];
-  /** Whether a text holds it. */
+  /** True if the text contains one of the spellings. */
   isIn(text: string): boolean;
-  /** The text with `placeholder` in the place of each spelling. */
+  /** The text with each spelling replaced by `placeholder`. */
   without(text: string, placeholder: string): string;
 }
 

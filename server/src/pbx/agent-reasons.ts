@@ -1,6 +1,6 @@
 /**
- * Reasons of a pause by the system, not by a person; never shown as a person's pause reason. The engine stores them, so that
- * a restarted service reads the reason of each pause.
+ * Reasons of a pause by the system, not by a person; never shown as a person's pause reason. The engine stores them, so
+ * that a restarted service reads the reason of each pause.
  */
 /** Paused after a queue call until the wrap-up is over. */
 export const WRAP_UP = 'wrapup';
@@ -8,7 +8,7 @@ export const WRAP_UP = 'wrapup';
 export const NO_ANSWER = 'no_answer';
 /** Paused while being added to a queue, so that it does not ring yet. */
 export const LOGIN = 'login';
-/** Leaves the queue as soon as its call is over. */
+/** Paused until its call is over; the agent then leaves the queue. */
 export const LOGOUT = 'logout';
 
 const SYSTEM: ReadonlySet<string> = new Set([WRAP_UP, NO_ANSWER, LOGIN, LOGOUT]);

@@ -319,7 +319,7 @@ function readinessOf(s: State, agent: Agent, fresh: boolean): AgentSummary['read
   return { ready, reason: ready ? null : reason, since, source, until };
 }
 
-/** The engine reports only the end of a member's queue call, so `in_call` follows our own talk. */
+/** The engine reports only the end of a member's queue call, so `in_call` also follows the talk of the model. */
 export function asTalking(s: State, member: QueueMember): QueueMember {
   const talk = member.extension === null ? undefined : s.talks.get(member.extension);
   const in_call = member.in_call || (talk?.queue === member.queue && talk.interface === member.interface);

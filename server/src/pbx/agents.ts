@@ -50,8 +50,8 @@ function refreshShown(s: State, t: Turn, agent: Agent): void {
 }
 
 /**
- * Start of a member's pause: the service's own time, else our event time, since the engine's moves with every
- * repeated pause. The engine's time is used only for a pause first seen in a snapshot.
+ * Start of a member's pause: the time that the service set, else the time of the event, since the engine's time moves
+ * with every repeated pause. The engine's time is used only for a pause first seen in a snapshot.
  */
 function pausedAt(s: State, t: Turn, member: QueueMember, before: Before | undefined): number | null {
   if (!member.paused) return member.paused_at;
@@ -285,7 +285,7 @@ export function closeResumed(s: State, t: Turn): void {
         foundTalking(s, t, { queue, interface: row?.interface ?? '' }, extension);
       else beginWrapUp(s, t, agent, resumed);
     }
-    // After a snapshot every leg that exists is a call, also one left of a released call.
+    // After a snapshot every existing leg keeps its agent busy, also one that remains of a released call.
     if (resumed !== null || agent.released !== null) touchAgent(t, extension);
     agent.resumed = null;
     agent.released = null;
@@ -301,7 +301,7 @@ export function agentReleased(s: State, t: Turn, queue: string, iface: string, s
     s.talks.set(extension, { ...talk, transfer: 'unknown' });
   else endTalk(s, t, extension, stays);
 }
-/** Who is with the agent; another party means that a transfer happened before the engine reported it. */
+/** Party that the agent talks to; `other` means that a transfer happened before the engine reported it. */
 function companyOf(s: State, extension: string, talk: Talk): 'caller' | 'other' | null {
   const local = talk.agent === null ? undefined : s.channels.get(talk.agent);
   const own = local?.pair == null ? [] : (s.pairs.get(local.pair) ?? []);

@@ -42,7 +42,7 @@ function directionWith(call: Call, leg: Channel): CallDirection {
     case 'internal':
       return isOurs ? 'internal' : 'out';
     case 'in':
-      // The first leg of a call resumed from the journal was a trunk.
+      // A call resumed from the journal has no first leg yet; this leg may be the trunk that began it.
       return isOurs || call.extensions.length > 0 || call.first_leg === null ? 'in' : 'transit';
     case 'transit':
       return isOurs ? 'in' : 'transit';
@@ -99,7 +99,7 @@ function* neighbours(s: State, ch: Channel): Generator<ChannelId> {
 export const legOf = (s: State, ch: Channel): Channel | null =>
   ch.kind === 'endpoint' ? ch : legBeside(s, ch);
 
-/** The call of a channel that names `raw`; opened if there is none. */
+/** Returns the call of a channel that names `raw`; opens one if there is none. */
 export function callFor(s: State, t: Turn, raw: CallId, channel: ChannelId, created_at: number): Call {
   const id = s.aliases.get(raw) ?? raw;
   const known = s.calls.get(id);
@@ -244,7 +244,7 @@ function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void {
   const leg = answeredNow ? lost.channels.map((id) => s.channels.get(id)).find(isLegChannel) : undefined;
   if (leg !== undefined) tellLeg(s, t, 'call.answered', leg);
 }
-/** A call with only those legs that events have named, each of which `call.left` will name again. */
+/** Call with only the legs that events have named; a later `call.left` names each of these legs again. */
 function publishedView(s: State, call: Call): WireCall {
   const view = callView(s, call);
   return wireCall({ ...view, legs: view.legs.filter(({ id }) => s.publishedLegs.has(id)) });

@@ -78,7 +78,7 @@ export const extensionOf = (s: State, ch: Pick<EngineChannel, 'kind' | 'endpoint
     ? (s.site.endpoints.get(ch.endpoint)?.extension ?? null)
     : null;
 
-/** A leg at a shared phone is of the person who was signed in when it began. */
+/** A leg at a shared phone belongs to the person who was signed in when it began. */
 export const keepsPerson = (s: State, ch: Channel): boolean =>
   ch.extension !== null && ch.endpoint !== null && s.site.shared.has(ch.endpoint);
 
@@ -133,7 +133,7 @@ export function channelParty(
   if (ch !== undefined) setChannel(s, t, ch, { caller: said.caller, connected: said.connected });
 }
 
-/** A channel took over another's part (pickup, transfer): same id, another device. */
+/** A channel took over the part of another channel (pickup, transfer): same id, another device. */
 export function channelRenamed(s: State, t: Turn, id: ChannelId, described: EngineChannel): void {
   const ch = s.channels.get(id);
   if (ch === undefined) return;
@@ -153,7 +153,7 @@ export function channelRenamed(s: State, t: Turn, id: ChannelId, described: Engi
   if (call !== undefined && ch.kind !== 'endpoint' && kind === 'endpoint') joinCall(s, t, call, next);
   if (key !== null && ch.pair !== key) {
     pair(s, t, next, key);
-    // Both halves may be in a bridge already where the other engine was heard first.
+    // Both halves may already be in a bridge if the events of the other engine arrived first.
     const paired = s.channels.get(id);
     if (paired !== undefined && paired.bridge !== null && !paired.holding) checkAnswered(s, t, paired);
   }

@@ -107,7 +107,7 @@ export const noFacts = (): OpenFacts => ({
 /** Applies one committed event; O(1). */
 export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
   const { visits, offers, members, presence, parked, signed, trunks } = facts;
-  // By type first: looking for one property in the data of every kind of event is slow.
+  // The type is checked first: looking for one property in the data of every kind of event is slow.
   if (event.type.startsWith('agent.')) {
     const { agent } = event.data as { readonly agent?: AgentSummary };
     if (agent !== undefined) reduceAgent(facts, event.type, event.at, agent);
@@ -278,11 +278,12 @@ function noteJoined(facts: OpenFacts, call: PublishedCall, data: EventData<'call
   }
 }
 
-/** Entries that are written at once, about 100 kB. */
+/** Entries in one piece of text, about 100 kB. */
 const WRITTEN_AT_ONCE = 200;
 /**
- * Text for the journal's checkpoint, in pieces that are written as they are read: the text of 5,000 agents takes 40 ms. It is
- * the text of the facts at the call, whatever changes until the last piece. `keep`: whether an extension or trunk still exists.
+ * Text of the journal's checkpoint, in pieces that are built as they are read, because the text of 5,000 agents takes
+ * 40 ms. The pieces hold the facts at the time of the call, also if facts change before the last piece is read. `keep`:
+ * whether an extension or trunk still exists.
  */
 export function writeFacts(
   facts: OpenFacts,

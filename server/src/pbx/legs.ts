@@ -52,7 +52,7 @@ export function tellLeg(s: State, t: Turn, type: LegEvent, leg: Channel): void {
   } else emit(t, type, subject, data);
 }
 
-/** Two legs are alone with each other: emits `call.party_changed` for each that talked to another one before. */
+/** Two legs are alone with each other: emits `call.party_changed` for each that talked to another leg before. */
 export function legsMet(s: State, t: Turn, a: Channel, b: Channel): void {
   for (const [leg, party] of [
     [a, b],
@@ -128,7 +128,7 @@ export function customerAfter(
 }
 /** Emits `call.left` for a leg gone from an ongoing call, once, and only if an event has named the leg. */
 export function legLeft(s: State, t: Turn, call: Call, ch: Channel, cause: number | null): void {
-  // After a snapshot `closeToldLegs` emits these, once it is clear which calls go on.
+  // After a snapshot, `closePublishedLegs` emits these events, once it is clear which calls go on.
   if (t.observed === 'resync' || !s.publishedLegs.delete(ch.id)) return;
   const reason = leftReason(s, call, ch, cause);
   emit(t, 'call.left', `calls/${call.id}`, { ...callRef(call), leg: legRef(s, ch), cause, reason });

@@ -63,7 +63,7 @@ import { trunkContact, trunkRegistration } from './trunks.ts';
 
 const NO_FEATURES: ModelView['features'] = new Map();
 const NOTHING: readonly DomainEvent[] = Object.freeze([]);
-/** Inputs that do not show how fresh the engine's facts are. */
+/** Inputs without a fact of the engine; they do not advance `as_of`. */
 const NO_FACTS: ReadonlySet<ModelInput['type']> = new Set([
   'site.changed',
   'engine.link',
@@ -149,7 +149,7 @@ export function createModel(): PbxModel {
         if (one.type !== 'call.customer') continue;
         for (const waiting of callersOf(s, one.data.call_id as CallId)) tellPlace(s, t, ...waiting);
       }
-      // Before the first facts an agent is known only from the journal.
+      // Before the first snapshot, agents are known only from the journal: an input without a fact changes none.
       if (isFact || s.synced) tellAgents(s, t);
       attribute(s, t.out);
       return t.out.length === 0 ? NOTHING : t.out;
@@ -233,7 +233,7 @@ function begin(before: State, facts: OpenFacts): State {
   return s;
 }
 
-/** An agent as the journal left it. */
+/** Agent with the state of its newest event in the journal. */
 function resumed(s: State, { summary, talking_since, joined = false }: PublishedAgent): Agent {
   const { extension, readiness, engagement, pending, pending_reason, queue, deadline } = summary;
   const since = Date.parse(summary.since);
@@ -384,7 +384,7 @@ function apply(s: State, t: Turn, event: ModelInput): void {
 function linkChanged(s: State, t: Turn, event: EngineEventOf<'engine.link'>): void {
   const link = event.up ? 'up' : 'down';
   const { node, boot_id, reason } = event;
-  // The engine of the leading node connects first; the others come and go beside it.
+  // The engine of the leading node connects first; engines of other nodes may connect and disconnect later.
   s.first ??= node;
   if (node === s.first) s.live = false;
   if (s.links.get(node) === link) return;

@@ -4,7 +4,10 @@ import type { ExpectedEvent, OperationEvent } from '../ports/live.ts';
 import type { OpenOperation, State } from './state.ts';
 
 export const NO_EVENTS: ReadonlySet<EventType> = new Set();
-/** More than can be under way at once; beyond it the oldest tenth is dropped, because one for each new one costs more. */
+/**
+ * More operations than can be under way at once. At this limit the model drops the oldest tenth, because dropping one
+ * for each new operation costs more.
+ */
 const MOST = 1_000;
 
 /** Attributes the events that this operation is expected to cause to its id from now on. */

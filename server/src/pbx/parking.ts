@@ -18,7 +18,7 @@ export function channelParked(s: State, t: Turn, { channel, slot, lot, since }: 
   if (before !== undefined && before.leg !== leg?.id) freeMissed(s, t, slot, before.leg);
   const call = leg?.call == null ? undefined : s.calls.get(leg.call);
   if (leg === null || call === undefined) return;
-  // Already published before a restart.
+  // The slot was already published before a restart.
   if (s.parked.get(slot)?.leg === leg.id) return;
   for (const other of s.channels.values()) {
     if (other.slot === slot && other.id !== channel) setChannel(s, t, other, { slot: null });

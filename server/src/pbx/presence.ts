@@ -76,7 +76,7 @@ export function changedSince(s: State, version: number): readonly string[] | nul
   return [...changed];
 }
 
-/** The extension is no longer in the directory. */
+/** Removes an extension that is no longer in the directory. */
 export function dropExtension(s: State, extension: string): void {
   if (s.extensions.delete(extension)) bumpPresence(s, extension);
 }
@@ -159,7 +159,7 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
   }
   const before = s.extensions.get(extension);
   const reached = reachabilityOf(states);
-  // Where nothing is there, a call wakes the app.
+  // If no device can be reached, a call wakes the app by a push.
   const reachability =
     reached === 'offline' && s.wakeable.has(extension) && seen.includes('mobile') ? 'push_only' : reached;
   const activity = activityOf(states);

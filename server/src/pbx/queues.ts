@@ -26,8 +26,8 @@ import type { Channel, Offer, Queue, State, Turn, Visit } from './state.ts';
  *          --gets another position---------> the same visit once it joined again, else caller_left (other)
  *          --missing in a snapshot---------> caller_left (answered | moved | withdrawn | engine_lost | other)
  *
- * The engine reports that a caller left before it names the agent. It reports every unanswered caller as abandoned, and
- * that before its leaving; only a hang-up shows that the caller gave up.
+ * The engine reports that a caller left before it names the agent. It reports every unanswered caller as abandoned,
+ * before it reports that the caller left; only a hang-up shows that the caller gave up.
  */
 export function callerJoined(s: State, t: Turn, caller: QueueCaller): void {
   const ch = s.channels.get(caller.channel);

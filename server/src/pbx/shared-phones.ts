@@ -43,7 +43,7 @@ function signIn(s: State, t: Turn, endpoint: string, now: SignedIn, reason: Why)
   refreshPresence(s, t, now.extension);
   tell(s, t, s.site.shared.get(endpoint), now, reason);
 }
-/** Emits the differences to the journal's last word on this phone. */
+/** Emits `phone.signed_out` and `phone.signed_in` where this phone differs from its state in the journal. */
 function tell(s: State, t: Turn, phone: string | undefined, now: SignedIn | null, reason: Why): void {
   if (phone === undefined) return;
   const published = s.publishedSigned.get(phone);
@@ -75,7 +75,7 @@ export function seeSigned(s: State, t: Turn, signed: EngineSnapshot['signed']): 
   for (const [endpoint, now] of signed) signIn(s, t, endpoint, now, 'unknown');
   closePublished(s, t);
 }
-/** Applies a changed directory, and the first snapshot: what the journal has open and is no more. */
+/** Closes the sign-ins that the journal has open and that no longer exist, after a snapshot or a changed directory. */
 function closePublished(s: State, t: Turn): void {
   const open = new Map<string, SignedIn>();
   for (const [endpoint, now] of s.signed) {

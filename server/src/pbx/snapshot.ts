@@ -161,8 +161,8 @@ function seeDevices(s: State, t: Turn, snapshot: EngineSnapshot): void {
 }
 
 /**
- * A snapshot does not show which channel holds its other side. The engine reports `ONHOLD` for the device of that other side,
- * which identifies the channel if the device has only one.
+ * A snapshot does not show which channel holds its other side. The engine reports `ONHOLD` for the device of that other
+ * side, which identifies the channel if the device has only one channel.
  */
 function seeHolders(s: State, t: Turn): void {
   const legs = new Map<string, number>();
@@ -179,7 +179,7 @@ function seeHolders(s: State, t: Turn): void {
     else if (ch.held !== held) setChannel(s, t, ch, { held });
   }
 }
-/** Holds by a command of the service, which a snapshot shows. */
+/** Applies the holds by commands of the service, which a snapshot lists. */
 function seeHeldHere(s: State, t: Turn, here: readonly ChannelId[]): void {
   const heldHere = new Set(here);
   for (const ch of s.channels.values()) {

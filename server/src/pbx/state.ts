@@ -40,9 +40,9 @@ export interface Channel extends Omit<EngineChannel, 'call'> {
   readonly bridge: BridgeId | null;
   /** True while its bridge is one that only holds it (parking, music). */
   readonly holding: boolean;
-  /** By the device itself. */
+  /** True while the device itself holds its other side. */
   readonly held: boolean;
-  /** By an operation of ours. */
+  /** True while an operation of the service holds its other side. */
   readonly held_here: boolean;
   /** Number of recordings that run at once. */
   readonly recordings: number;
@@ -65,7 +65,7 @@ export interface Channel extends Omit<EngineChannel, 'call'> {
 
 export interface Call {
   readonly id: CallId;
-  /** True once its first leg appeared and `call.started` left. */
+  /** True once its first leg appeared and `call.started` was emitted. */
   readonly started: boolean;
   readonly started_at: number;
   readonly answered_at: number | null;
@@ -81,7 +81,7 @@ export interface Call {
   readonly extensions: readonly string[];
   /** Ids of merged calls, under which the engine still reports this one. */
   readonly aliases: readonly CallId[];
-  /** Of the first leg once it is gone, else of the newest gone leg. */
+  /** Hangup cause of the first leg once it is gone, else of the leg that left last. */
   readonly cause: { readonly code: number | null; readonly text: string; readonly of: ChannelId } | null;
   /** Disposition of the customer of an outgoing call by the legs that are gone; null while undecided. */
   readonly customer: LegDisposition | null;
@@ -89,7 +89,7 @@ export interface Call {
   readonly known: CallCustomer | null;
   /** State or end of the newest ring for its caller in a queue; null if no queue has rung an agent for it. */
   readonly ring: 'rings' | 'answered' | 'timeout' | 'gave_up' | null;
-  /** The newest transfer, so that a repeated frame is published once. */
+  /** Key of the newest transfer: the model publishes a transfer once, also if the engine reports it twice. */
   readonly transfer: string;
 }
 
@@ -103,9 +103,9 @@ export interface Visit {
   /** Start of the wait as the engine counts it: from its newest position on. */
   readonly entered_at: number;
   readonly priority: number | null;
-  /** True once a member answered; the caller then leaves for that. */
+  /** True once a member answered; the caller then leaves the queue because of the answer. */
   readonly answered: boolean;
-  /** How a supervisor takes it out; null for none. */
+  /** Why a supervisor takes the caller out; null if none does. */
   readonly taken: CallerTaken['why'];
   /** True while it has left for another position in this queue and has not joined again. */
   readonly away: boolean;
@@ -153,7 +153,7 @@ export interface Talk {
    */
   readonly transfer: 'own' | 'joined' | 'unknown' | null;
 }
-/** The time after a queue call; ours, not the engine's. */
+/** The time after a queue call; the service counts it, not the engine. */
 export interface WrapUp {
   readonly queue: string;
   readonly call: CallId;
@@ -201,9 +201,9 @@ export interface Agent {
   released: CallId | null;
   /** The queue call that the journal left it in, until the first snapshot. */
   resumed: Pick<Talk, 'queue' | 'call' | 'since' | 'transfer'> | null;
-  /** No device could be reached for longer than the grace. */
+  /** True once no device could be reached for longer than the grace period. */
   away: boolean;
-  /** `held` once the engine has it paused for that. */
+  /** `held` once the engine has paused the agent for it. */
   not_responding: 'no' | 'published' | 'held';
   /** Offers in a row that led to `not_responding`. */
   missed: number;
@@ -241,7 +241,7 @@ export interface OpenOperation {
 
 export interface SiteIndex {
   readonly names: ReadonlyMap<string, string>;
-  /** Changed in place where people sign in at shared phones, as `devices`. */
+  /** By endpoint. A sign-in at a shared phone changes this map and `devices` in place. */
   readonly endpoints: Map<string, { readonly extension: string; readonly kind: EndpointKind }>;
   /** Endpoint names of each kind, by extension. */
   readonly devices: Map<string, readonly { readonly kind: EndpointKind; readonly name: string }[]>;
@@ -259,7 +259,7 @@ export interface SiteIndex {
 /** Complete state of the model. Entities are readonly and replaced one at a time. */
 export interface State {
   live: boolean;
-  /** Node of the engine whose state decides whether the model is live; null before anything of it is known. */
+  /** Node of the engine whose state decides whether the model is live; null before its first report. */
   first: NodeId | null;
   /** By node. */
   readonly links: Map<NodeId, 'up' | 'down'>;
@@ -283,7 +283,7 @@ export interface State {
   /** Last leg that each leg talked to; its extension is kept, since its channel may end before the parking event. */
   readonly peers: Map<ChannelId, { readonly id: ChannelId; readonly extension: string | null }>;
   readonly ended: Tombstones<CallId>;
-  /** By slot; begins with the journal's. */
+  /** By slot; at the start the slots that the journal has occupied. */
   readonly parked: Map<string, LiveParked>;
   readonly queues: Map<string, Queue>;
   queueList: readonly LiveQueue[] | null;
@@ -296,7 +296,7 @@ export interface State {
   readonly talks: Map<string, Talk>;
   readonly devices: Map<string, LiveDevice>;
   readonly extensions: Map<string, LiveExtension>;
-  /** As the engine sees them, by endpoint. */
+  /** State of the trunks as the engine reports it, by endpoint. */
   readonly trunkFacts: Map<string, EngineTrunk>;
   /** By name. */
   readonly trunks: Map<string, LiveTrunk>;
@@ -306,9 +306,9 @@ export interface State {
   features: ReadonlyMap<string, ExtensionFeatures> | null;
   /** People signed in at shared phones, by endpoint. */
   readonly signed: Map<string, SignedIn>;
-  /** The journal's word on them, by name of the phone. */
+  /** Sign-ins that the journal has open, by name of the phone. */
   readonly publishedSigned: Map<string, EventData<'phone.signed_in'>>;
-  /** Switched time conditions by name, and the journal's word on them. */
+  /** Switched time conditions by name, as the engine and as the journal has them. */
   readonly switched: Map<string, 'open' | 'closed'>;
   readonly publishedSwitches: Map<string, 'open' | 'closed'>;
   presence_version: number;
@@ -325,7 +325,7 @@ export interface State {
   readonly publishedVisits: Map<string, PublishedVisit>;
   /** Operations whose events may still come, oldest first. */
   readonly operations: Map<string, OpenOperation>;
-  /** Those of them with an event that has not come, oldest first. */
+  /** Operations with an expected event that has not come yet, oldest first. */
   readonly expecting: Map<string, OpenOperation>;
 }
 

@@ -9,7 +9,7 @@ import type { State, Turn } from './state.ts';
 
 type Verdict = Pick<LiveTrunk, 'state' | 'reason'>;
 
-/** Null while the engine's facts do not suffice, for example before the first registration. One usable server is enough. */
+/** One usable server is enough. Null while the facts do not suffice, for example before the first registration. */
 function verdictOf({ servers }: EngineTrunk, registers: boolean): Verdict | null {
   const answering = servers.filter(({ reachable }) => reachable === true);
   if (answering.length === 0) {
@@ -23,7 +23,7 @@ function verdictOf({ servers }: EngineTrunk, registers: boolean): Verdict | null
 }
 const serversOf = ({ servers }: EngineTrunk): TrunkChange['servers'] =>
   servers.map(({ server, reachable, round_trip_ms }) => ({ server, reachable, round_trip_ms }));
-/** Servers and which of them do not answer; a change of it is an event even where the trunk can still be used. */
+/** Text of the servers and of those that do not answer; its change is an event even while the trunk can be used. */
 const answersOf = (servers: TrunkChange['servers'] = []): string =>
   servers.map(({ server, reachable }) => (reachable === false ? `${server} away` : server)).join(', ');
 const fastest = (servers: TrunkChange['servers']): number | null =>

@@ -1,8 +1,8 @@
 /**
- * `npm run cluster -- status` shows the nodes of the site in OFFHOOK_DATABASE_URL; `npm run cluster -- switch <node>` passes the site
- * to a standby and waits until it leads; `npm run cluster -- drain <node> [minutes]` has a node pass the site on without cutting a
- * call, and waits; `npm run cluster -- undrain <node>` ends that; `npm run cluster -- try` runs a site of several nodes on this machine
- * until Ctrl-C. The exit code is 1 where that failed, 2 for wrong usage.
+ * `npm run cluster -- <command>`, for the site in OFFHOOK_DATABASE_URL: `status` shows its nodes; `switch <node>`
+ * passes the site to a standby and waits until it leads; `drain <node> [minutes]` has a node pass the site on without
+ * cutting a call, and waits; `undrain <node>` ends that; `try` runs a site of several nodes on this machine until
+ * Ctrl-C. The exit code is 1 if the command failed, 2 for wrong usage.
  */
 import type { SiteNodes } from '../ports/site-nodes.ts';
 import { openPostgresSiteNodes } from '../adapters/postgres/site-nodes.ts';

@@ -1,6 +1,6 @@
 /**
- * `npm run config -- export [file] | plan <file> | apply <file>`: configuration as code, through the API of a running service.
- * The exit code is 1 where it was rejected, failed or rolled back, 2 for wrong usage.
+ * `npm run config -- export [file] | plan <file> | apply <file>`: configuration as code, through the API of a running
+ * service. The exit code is 1 if the configuration was rejected, failed or was rolled back, 2 for wrong usage.
  */
 import fs from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -185,7 +185,7 @@ function sayWhoCannotSignIn(io: CommandIo, changes: readonly ConfigDifference[])
     `Extension ${names.join(', ')}${more}: give a sign-in password on its page of the console, or with POST /api/v1/config/extensions/<extension>/credentials. The next start of the service writes one to credentials.json for each person who has none.`,
   );
 }
-/** The draft was empty or discarded before, so discarding it restores the earlier state. */
+/** The draft was empty before the import, or `--over-draft` gave it up, so discarding it loses only the import. */
 async function giveUp(io: CommandIo, { client }: Session): Promise<void> {
   await client.config.discard();
   io.say('The draft is discarded; what was applied before stays.');

@@ -1,6 +1,6 @@
 /**
- * `npm run connector -- check <file> | try <file> <verb> …`: checks a connector file, and runs its verbs against the live system.
- * The exit code is 1 where the file is wrong or the verb failed, 2 for wrong usage.
+ * `npm run connector -- check <file> | try <file> <verb> …`: checks a connector file, and runs its verbs against the
+ * live system. The exit code is 1 if the file is wrong or the verb failed, 2 for wrong usage.
  */
 import fs from 'node:fs/promises';
 import { parseArgs } from 'node:util';

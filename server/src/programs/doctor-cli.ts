@@ -13,14 +13,14 @@ import { messageOf } from '../core/errors.ts';
 import { replaceFile } from '../core/files.ts';
 import { turnLogin } from '../features/sessions/turn.ts';
 
-/** Prints a line for each way; the exit code is 1 where one fails. */
+/** Prints a line for each way; returns the exit code, which is 1 if a way fails. */
 function report(ways: readonly PathFinding[]): number {
   const width = Math.max(5, ...ways.map(({ way }) => way.length));
   for (const { way, ok, detail } of ways)
     console.log(`${ok ? 'ok  ' : 'FAIL'} ${way.padEnd(width)} ${detail}`);
   return ways.every(({ ok }) => ok) ? 0 : 1;
 }
-/** The settings of the service, which this command is run with too. */
+/** Settings of the service; this command reads them from the same environment variables. */
 function listening() {
   const of = ({ name, initial }: { readonly name: string; readonly initial: string }): string =>
     process.env[name] ?? initial;
@@ -33,9 +33,9 @@ function listening() {
 }
 
 /**
- * `npm run doctor`: proves each way to this site's engine by a registration, a call and its media, and prints a sentence for
- * each. `--pass [host]` prints what a doctor on another machine needs instead, which is run there by `--from <file>`. The exit
- * code is 1 when a way fails or no engine of this site runs.
+ * `npm run doctor`: proves each way to this site's engine by a registration, a call and its media, and prints a line
+ * for each. `--pass [host]` instead prints the data with which `--from <file>` proves the ways from another machine.
+ * The exit code is 1 when a way fails or no engine of this site runs.
  */
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({

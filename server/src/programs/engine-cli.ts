@@ -8,8 +8,9 @@ import { messageOf } from '../core/errors.ts';
 const USAGE = 'Usage: npm run engine -- "queue show"   or   npm run engine -- --update';
 
 /**
- * `npm run engine -- --update`: downloads newer packages of the engine into the cache. The engine uses them at its next start;
- * the previous ones stay until it ran. The exit code is 1 when they are not available, or the engine is not ours to update.
+ * `npm run engine -- --update`: downloads newer packages of the engine into the cache. The engine uses them at its next
+ * start; the previous ones stay until it ran. The exit code is 1 if they are not available, or if the site runs an
+ * Asterisk that this service did not install.
  */
 async function update(): Promise<number> {
   const { cache, asterisk, debianMirrors, debianSecurity } = readConfig(process.env);
@@ -37,8 +38,8 @@ async function update(): Promise<number> {
 }
 
 /**
- * `npm run engine -- "queue show"`: prints the reply of this site's own Asterisk. Several arguments form one command, joined by
- * blanks. The exit code is 1 when no engine of this site runs or it did not answer, 2 for wrong usage.
+ * `npm run engine -- "queue show"`: prints the reply of this site's own Asterisk. Several arguments form one command,
+ * joined by blanks. The exit code is 1 when no engine of this site runs or it did not answer, 2 for wrong usage.
  */
 async function main(args: readonly string[]): Promise<number> {
   const text = args.join(' ').trim();

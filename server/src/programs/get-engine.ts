@@ -1,6 +1,6 @@
 /**
- * `node scripts/start.mjs get-engine`: downloads the engine into the cache and ends, to put it into an image or onto a machine
- * that is about to lose its network.
+ * `node scripts/start.mjs get-engine`: downloads the engine into the cache and ends, for an image or for a machine that
+ * will have no network.
  */
 import { readConfig } from '../boot/config.ts';
 import { messageOf } from '../core/errors.ts';

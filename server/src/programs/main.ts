@@ -44,7 +44,7 @@ const leads = async (config: Config): Promise<boolean> =>
     print: (text) => void process.stdout.write(text),
   }));
 
-/** A web node until it is asked to stop; it begins anew where its copy of the events is another one than the log. */
+/** Runs a web node until the stop; the process begins anew if its copy of the events differs from the log. */
 async function runWebNode(config: Config): Promise<void> {
   const print = (text: string): void => void process.stdout.write(text);
   const node = await startWebNode({ config, signal: stopping.signal, print });

@@ -1,7 +1,7 @@
 /**
- * `npm run migrate`: moves the records of this site (history, recordings, exports), or with OFFHOOK_SITE_STORE=postgres the whole
- * site, from the data folder into the PostgreSQL of OFFHOOK_DATABASE_URL; `-- --back` moves a whole site back. The service must be
- * stopped. The next run continues an interrupted one.
+ * `npm run migrate`: moves the records of this site (history, recordings, exports), or with
+ * OFFHOOK_SITE_STORE=postgres the whole site, from the data folder into the PostgreSQL of OFFHOOK_DATABASE_URL.
+ * `-- --back` moves a whole site back. The service must be stopped. The next run continues an interrupted one.
  */
 import path from 'node:path';
 import { openPostgresStore } from '../adapters/postgres/store.ts';

@@ -1,6 +1,6 @@
 /**
- * `npm run replay -- file.ami`: prints the domain events of a recorded AMI stream, one JSON object per line, for a support
- * case.
+ * `npm run replay -- file.ami`: prints the domain events of a recorded AMI stream, one JSON object per line, for a
+ * support case.
  */
 import fs from 'node:fs';
 import { nodeId } from '@offhook/contract/ids.ts';

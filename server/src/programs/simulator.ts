@@ -1,6 +1,6 @@
 /**
- * A site without an engine, for integrators: prints its address, users and API key as one line of JSON. `record` writes the
- * journal of a real site without personal data, `play` starts a site at which it happens again.
+ * A site without an engine, for integrators: prints its address, users and API key as one line of JSON. `record` writes
+ * the journal of a real site without personal data, `play` starts a site at which its events happen again.
  */
 import fs from 'node:fs/promises';
 import { parseArgs } from 'node:util';

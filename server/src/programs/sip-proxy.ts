@@ -1,6 +1,6 @@
 /**
- * `npm run sip-proxy`: Kamailio in front of the engine nodes of a site (docs/nodes.md), until Ctrl-C or SIGTERM. SIGUSR2 ends this
- * program alone, for an update: the next one on the same data folder adopts the running proxy.
+ * `npm run sip-proxy`: Kamailio in front of the engine nodes of a site (docs/nodes.md), until Ctrl-C or SIGTERM.
+ * SIGUSR2 ends only this program, for an update: the next one on the same data folder adopts the running proxy.
  */
 import { ConfigError, readConfig } from '../boot/config.ts';
 import { runSipProxy } from '../boot/sip-proxy.ts';

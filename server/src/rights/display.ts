@@ -18,7 +18,7 @@ interface State {
 }
 type Party = Queue['callers'][number]['caller'];
 
-/** Null for every principal that is no display. */
+/** Null for a principal that is not a display. */
 export const cutOf = ({ key }: Principal): Cut | null =>
   key?.board === undefined ? null : { queues: key.queues, callers: key.board.callers };
 
@@ -65,7 +65,7 @@ export function cutState<S extends State>(cut: Cut, state: S): S {
     ...(agent === undefined ? {} : { agent: agentFor(cut, agent) }),
   };
 }
-/** The same for any principal; unchanged for one that is no display. */
+/** The state that this principal receives; unchanged unless it is a display. */
 export function shownTo<S extends State>(who: Principal, state: S): S {
   const cut = cutOf(who);
   return cut === null ? state : cutState(cut, state);
@@ -80,8 +80,8 @@ interface EventFields {
   readonly customer?: unknown;
 }
 /**
- * Filters `data` of an event; what is not on the board is emptied. Events are never dropped, because each
- * names the previous.
+ * Filters `data` of an event: fields about a queue that is not on the board become empty. Events are never dropped,
+ * because each names the event before it.
  */
 export function cutEvent(cut: Cut, data: EventFields): EventFields {
   const { agent, caller, queue } = data;

@@ -11,7 +11,7 @@ export interface Heard {
   readonly noun: TopicNoun;
   /** Objects its snapshot may show. */
   readonly objects: Objects;
-  /** Older events, ms since 1970, are not sent; 0 for no bound. */
+  /** Time before which events are not sent, ms since 1970; 0 for no bound. */
   readonly since_ms: number;
 }
 

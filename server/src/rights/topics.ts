@@ -1,7 +1,7 @@
 /** Topics of each event, stored beside it in the journal, so that a filtered read opens no envelope. */
 import type { DomainEvent, EventType } from '@offhook/contract/events.ts';
 
-/** Topic of every subscription: the site became stale or fresh again. */
+/** Topic that is part of every subscription: events of the engine and the store, which show a stale or fresh state. */
 export const EVERYONE = '*';
 /** Types of which only a subject's newest event counts: a slow reader skips older ones. */
 const STATE_TYPES: ReadonlySet<string> = new Set<EventType>(['presence.changed', 'queue.stats']);

@@ -1,4 +1,4 @@
-/** Made-up names and numbers in place of real ones: a value is replaced by the same one everywhere, and nothing keeps the pairs. */
+/** Made-up names and numbers instead of real ones: equal values get equal replacements, and no pair is stored. */
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import { EVENT_DATA } from '@offhook/contract/events.ts';
 import { z } from 'zod';
@@ -60,7 +60,7 @@ export class Anonymiser {
   }
   #text(text: string, field: string): string {
     if (text === '' || TIME.test(text) || CHANCE_ID.test(text)) return text;
-    // Names of queues are keys elsewhere.
+    // The name of a queue is also a key of other objects and gets the same replacement.
     const slug = this.#made.get(`text\0${text}`);
     if (slug !== undefined) return slug;
     if (NAMES.has(field) && !OUTSIDE.test(text)) return this.#makeUp('name', text, (n) => `Name ${n}`);
@@ -90,7 +90,7 @@ export class Anonymiser {
     }
     return made;
   }
-  /** Of the same length where enough numbers exist; the first digit is not 0. */
+  /** Number of the same length if enough of them exist; its first digit is not 0. */
   #short(text: string): string {
     const { length } = text;
     return this.#makeUp(`short ${length}`, text, (n) => String(2 * 10 ** (length - 1) + n));

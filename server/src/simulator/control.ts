@@ -60,8 +60,8 @@ const stateOf = (simulator: SimulatedService) => ({
 });
 
 /**
- * The control needs no key, so a page that a browser has open must not reach it: by another origin, or by a name of its own
- * that leads to the loopback address. Throws `forbidden`.
+ * The control needs no key, so a page in a browser must not reach it, neither from another origin nor by a host name of
+ * its own that resolves to the loopback address. Throws `forbidden`.
  */
 function checkProgram(
   { base }: SimulatedService,

@@ -61,7 +61,7 @@ const Erasure = z.object({ erasure: z.object({ id: z.int(), state: z.string() })
 const ERASURE_MS = 10_000;
 const ERASURE_POLL_MS = 5;
 
-/** Replays the newest `count` events of each webhook, which is what a receiver gets whose answer was lost. */
+/** Sends the newest `count` events of each webhook again, as to a receiver whose answer was lost. */
 async function duplicate(simulator: SimulatedService, count: number): Promise<void> {
   const { webhooks } = Webhooks.parse(await simulator.ask('GET', '/api/v1/webhooks'));
   for (const { id } of webhooks) {
@@ -104,7 +104,7 @@ export async function applyFault(simulator: SimulatedService, given: Fault): Pro
     case 'disconnect':
       return front.disconnect();
     case 'gap':
-      // A stream that had read everything would miss nothing; the events of the link are what it misses.
+      // A stream that has read every event would miss none, so it misses the events of the link.
       return front.alone(async () => {
         const away = site.link.engine.status().link === 'down';
         if (!away) site.link.cut(ORDERED);

@@ -1,6 +1,6 @@
 /**
- * The address of the simulator: requests go to the service behind it, `/simulator` is the control. Faults of the network are
- * made here, between client and service.
+ * The address of the simulator: `/simulator` is the control, all other requests go to the service behind it. Faults of
+ * the network are made here, between client and service.
  */
 import http from 'node:http';
 import net from 'node:net';
@@ -12,7 +12,7 @@ const HOST = '127.0.0.1';
 export const CONTROL = '/simulator';
 
 export interface NetworkFaults {
-  /** Requests to the service that are answered with this status instead. */
+  /** The next `next` requests are answered with this status instead of reaching the service. */
   answer: { readonly status: number; next: number } | null;
   /** Milliseconds by which everything that the service sends is late. */
   slow_ms: number;

@@ -38,7 +38,7 @@ const Line = z.object({
 });
 type Line = z.infer<typeof Line>;
 
-/** Asks the recorded site; `path` has the query. Throws what it refuses. */
+/** Sends a GET to the recorded site; `path` includes the query. Throws if the site rejects it. */
 export type Ask = (path: string) => Promise<unknown>;
 
 /** Extensions and queues under made-up names, as a document that a simulator takes. */
@@ -76,7 +76,7 @@ async function oldest(ask: Ask): Promise<number> {
   return kept;
 }
 
-/** Lines of a recording: what the site's journal holds now. */
+/** Lines of a recording: the company, then the events that the site's journal holds now. */
 export async function* recordSite(ask: Ask): AsyncGenerator<string> {
   const made = new Anonymiser();
   yield JSON.stringify({ offhook_recording: 1, company: await companyFor(ask, made) });

@@ -1,4 +1,4 @@
-/** A whole site without an engine: the service on the simulated exchange, behind an address that stays through its restarts. */
+/** A whole site without an engine: the service on the simulated exchange, at an address that outlasts its restarts. */
 import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -50,7 +50,7 @@ export interface SimulatorUser {
   readonly password: string;
 }
 export interface SimulatorOptions {
-  /** 0, the default, takes a free one. */
+  /** 0, the default, selects a free port. */
   readonly port?: number;
   /** Path of a company as YAML, such as `npm run config -- export` writes; the demo company without it. */
   readonly seed?: string | undefined;
@@ -89,7 +89,7 @@ const Token = z.object({ token: z.string() });
 const Validated = z.object({
   findings: z.array(z.object({ kind: z.string(), key: z.string(), path: z.string(), detail: z.string() })),
 });
-/** Findings of a company that are named. */
+/** Limit of the findings that the error names. */
 const MOST_NAMED = 5;
 
 const secondsOf = (by: number | string): number => {
@@ -166,7 +166,7 @@ export class SimulatedService implements Simulator {
     const waits = steps.reduce((sum, step) => sum + (step.do === 'wait' ? step.seconds : 0), 0);
     if (waits > MOST_SECONDS)
       throw new ServiceError('invalid_request', `steps: they wait for ${MOST_DAYS} days at most`);
-    // Effects of earlier commands are stored first, so that it is the same batch in each run.
+    // Effects of earlier commands are stored first, so that each run stores the same batches.
     await this.settled();
     for (const step of Steps.parse(steps)) {
       if (step.do === 'wait') await this.#advance(step.seconds);
@@ -204,16 +204,16 @@ export class SimulatedService implements Simulator {
       await this.#begin();
     });
   }
-  /** Everything that happened now is processed and stored. */
+  /** Resolves once all effects of the present moment are processed and stored. */
   settled(): Promise<void> {
     return this.#clock.advance(0);
   }
-  /** Events up to now are kept no longer. */
+  /** Deletes all events up to now from the journal. */
   trimJournal(): void {
     const { journal } = this.#parts;
     journal.trim(journal.head + 1);
   }
-  /** The service starts again without its journal: every cursor is of another epoch. */
+  /** Restarts the service without its journal: every cursor then belongs to another epoch. */
   async loseJournal(): Promise<void> {
     await this.#end();
     for (const name of await fs.readdir(this.#data))
@@ -299,7 +299,10 @@ export class SimulatedService implements Simulator {
     this.#running.stop.abort();
     await this.#running.service[Symbol.asyncDispose]();
   }
-  /** Everything that a moment leads to is done: callbacks, engine events, call records, and what is stored and published of them. */
+  /**
+   * Resolves once all effects of a moment are complete: callbacks, engine events, call records, and everything that is
+   * stored and published as a result.
+   */
   async #settle(): Promise<void> {
     for (let [quiet, seen] = [0, -1]; quiet < QUIET_TURNS;) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -310,7 +313,7 @@ export class SimulatedService implements Simulator {
       seen = done;
     }
   }
-  /** A request to the service itself, past the front and its faults. Throws what it refuses. */
+  /** Sends a request to the service itself, not through the front. Throws `engine_refused` for an error status. */
   async ask(method: 'GET' | 'POST', to: string, body?: unknown, token = this.key): Promise<unknown> {
     const { port } = this.#running.service.address;
     const headers: Record<string, string> = { 'content-type': 'application/json' };
@@ -361,6 +364,6 @@ const NEW_KEY = {
   expires_at: null,
 };
 
-/** Resolves once it answers. */
+/** Resolves once the simulator answers requests. */
 export const createSimulator = (options: SimulatorOptions = {}): Promise<Simulator> =>
   new SimulatedService(options).open();

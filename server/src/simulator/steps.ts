@@ -38,7 +38,10 @@ const register = (world: World, extension: string, kind: string, on: boolean): v
   if (endpoint !== undefined) world.members.register(endpoint.name, on);
 };
 
-/** One step except a wait. Returns the id of the call where it begins one; throws `engine_refused` where it cannot be done. */
+/**
+ * Performs one step other than a wait. Returns the id of the call that the step begins, else null; throws
+ * `engine_refused` if the step is impossible.
+ */
 export function perform(world: World, step: Exclude<Step, { do: 'wait' }>): string | null {
   switch (step.do) {
     case 'call':

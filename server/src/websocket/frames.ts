@@ -20,7 +20,7 @@ interface Frame {
 }
 interface Walk {
   step(chunk: Buffer): void;
-  /** Between two frames, and not inside one. */
+  /** True between two frames, false inside one. */
   readonly between: boolean;
 }
 /**

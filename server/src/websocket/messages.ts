@@ -107,8 +107,8 @@ function frameOf(raw: Buffer, header: number): WholeFrame {
 /** Rewrites a whole message of a client; null passes the original on. */
 export type Rewrite = (message: Buffer) => Buffer | null | Promise<Buffer | null>;
 /**
- * Forwards a client's frames in order and shows each whole message to `rewrite` first. Fails with the error of `FrameReader`
- * or of `rewrite`.
+ * Forwards a client's frames in order and passes each whole message to `rewrite` first. Fails with the error of
+ * `FrameReader` or of `rewrite`.
  */
 export function messageFilter(maxPayload: number, rewrite: Rewrite): Transform {
   const frames = frameReader(maxPayload, true);

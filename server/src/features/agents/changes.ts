@@ -68,7 +68,7 @@ const inverse = (change: Change): Change => {
   if (change.kind === 'remove') return { ...base, kind: 'add', to: change.from };
   return { ...base, kind: 'pause', from: change.to, to: change.from };
 };
-/** Events that the engine's facts of this change lead to; a new member is paused before it is ready. */
+/** Events that the model emits after this change; a new member is added paused, then released. */
 export function eventsOf(change: Change): ExpectedEvent[] {
   const { kind, extension, queue } = change;
   if (kind === 'remove') return [{ type: 'agent.logged_out', extension, queue }];
@@ -167,13 +167,13 @@ async function within(
   }
 }
 
-/** Throws for a member that is gone. */
+/** Throws `engine_refused` for a member that was removed meanwhile. */
 function ensureNone(gone: Change | undefined): void {
   if (gone === undefined) return;
   throw new ServiceError('engine_refused', say`${gone.extension} was removed from ${gone.queue} meanwhile`);
 }
 
-/** A failed run; `outcomes` lists the sent changes, so that they can be undone or reported. */
+/** A failed run; `outcomes` has the state of every change, so that sent ones can be undone and all can be reported. */
 export class ChangeFailure extends Error {
   readonly error: ServiceError;
   readonly outcomes: ReadonlyMap<Change, Outcome>;

@@ -70,7 +70,7 @@ export class Follower {
   /** Agents whose wrap-up pause a restarted engine may have lost. */
   readonly #forgotten = new Set<string>();
   readonly #missed = new Map<string, number>();
-  /** Times since when no device of an extension is reachable. */
+  /** Time since which no device of an extension is reachable, in ms since 1970. */
   readonly #gone = new Map<string, number>();
   /** Extensions with a device that this process has seen reachable; only these get a grace period. */
   readonly #reached = new Set<string>();
@@ -122,7 +122,7 @@ export class Follower {
     await this.#workers.idle();
   }
 
-  /** Ends the pauses that this service set for a wrap-up, within `ms`, so that no agent stays paused without it. */
+  /** Ends the pauses that this service set for a wrap-up, within `ms`, so that no agent stays paused after its stop. */
   async close(ms: number): Promise<void> {
     const { engine, live } = this.#deps;
     this.#workers.stop();
@@ -183,7 +183,7 @@ export class Follower {
     });
   }
 
-  /** True if a wrap-up is past its deadline and no pause ends with it, so that only the service can report its end. */
+  /** True if a wrap-up is past its deadline. Where no pause ended with it, only the service can report its end. */
   #isPast(extension: string): boolean {
     const { clock, live } = this.#deps;
     const deadline = live.agent(extension)?.wrap_up_deadline ?? null;

@@ -72,7 +72,7 @@ export class Intents {
     return this.#facts.get(key);
   }
 
-  /** Stores the wishes; resolves once they are on disk, and takes them back from memory if that fails. */
+  /** Stores the wishes; resolves once they are on disk. If that fails, memory gets the previous intents back. */
   async keep(
     wishes: readonly Wish[],
     { facts = {}, trail = [] }: Partial<Omit<Batch, 'intents'>> = {},

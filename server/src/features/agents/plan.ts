@@ -42,7 +42,7 @@ const isFor = (row: QueueMember, reason: string): boolean => row.paused && row.p
 /** While one of these lasts, changes of readiness wait. */
 const BUSY = new Set(['talking', 'held', 'offered', 'wrap_up']);
 
-/** Throws `not_in_queue`, `static_member`, `not_in_wrap_up` or `engine_unavailable` (a membership is being restored). */
+/** Throws `not_in_queue`, `static_member`, `not_in_wrap_up`, `engine_unavailable` (a membership is being restored). */
 export function planFor(deps: PlanDeps, extension: string, command: ChangeCommand): Plan {
   switch (command.kind) {
     case 'pause':

@@ -87,7 +87,7 @@ export class Reconciler {
     return this.#reloads.hold();
   }
 
-  /** Removes agents from queues in which the directory no longer lists them, and drops these intents. */
+  /** Removes agents from queues in which the directory no longer lists them; their intents become absent. */
   onDirectory(): void {
     const { clock, intents, live } = this.#deps;
     for (const { extension, queue } of this.#stayed()) {
@@ -266,7 +266,7 @@ export class Reconciler {
   #adoptShown(extension: string, queue: string, since: number): void {
     const { intents, live } = this.#deps;
     const row = rowIn(live, extension, queue);
-    // A queue with a row exists; its view is not made only to learn that.
+    // A row proves that the queue exists, so `live.queue` need not build a view.
     const known = row !== undefined || live.queue(queue) !== undefined;
     if (!known || (row === undefined && intents.get(extension, queue) === undefined)) return;
     intents.adopt(this.#wish(extension, queue, choiceOf(row), since));

@@ -13,7 +13,7 @@ export type AgentCommand = { readonly kind: 'read' } | ChangeCommand;
 const QUEUE = /^[A-Za-z0-9_-]{1,64}$/;
 const fold = (text: string): string => text.normalize('NFKC').toLowerCase();
 
-/** Only the id from the catalogue is passed on, never the given text. */
+/** Returns a reason of the catalogue; the given text itself never reaches the engine. */
 export function readReason(
   directory: Directory,
   given: string | null | undefined,

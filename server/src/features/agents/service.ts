@@ -20,7 +20,7 @@ import { readCommand } from './request.ts';
 import { replyOf } from './view.ts';
 import type { ViewDeps } from './view.ts';
 
-/** The caller of agent.php, who always acts on the own extension. */
+/** The caller of agent.php, who always acts on its own extension. */
 export interface Actor {
   readonly extension: string;
   readonly username: string;

@@ -41,8 +41,8 @@ interface Row {
 interface Tables {
   agent_intents: Row;
   /**
-   * `boot`: boot id of the engine that all intents were brought into. `seeded`: the first members were added.
-   * `reload`: the engine reloads its configuration and agents are not yet restored to their intents.
+   * `boot`, `node`: boot id and node of the engine that all intents were brought into. `seeded`: the first members were
+   * added. `reload`: the engine reloads its configuration and agents are not yet restored to their intents.
    */
   agent_facts: { key: string; value: string };
 }

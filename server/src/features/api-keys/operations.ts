@@ -2,7 +2,7 @@ import { apiKeys as operations } from '@offhook/contract/operations/api-keys.ts'
 import type { Served } from '../../ports/operations.ts';
 import type { ApiKeys } from './service.ts';
 
-/** For administrators in person; no key manages keys. */
+/** Operations for administrators; an API key cannot manage keys. */
 export const apiKeyOperations = (keys: ApiKeys): Served<typeof operations> => ({
   operations,
   handlers: {

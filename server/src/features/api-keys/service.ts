@@ -150,7 +150,7 @@ export class ApiKeys implements Authenticator {
   one(id: number): ApiKey {
     return this.#shown(this.#find(id));
   }
-  /** Throws `invalid_request`, `name_taken`, `limit_reached`, `store_unavailable`; `key` is shown this once. */
+  /** Throws `invalid_request`, `name_taken`, `limit_reached`, `store_unavailable`; only this reply contains `key`. */
   create(actor: Actor, wanted: NewApiKey): Promise<{ api_key: ApiKey; key: string }> {
     return this.#changes.run(async () => {
       const { row, key } = await this.#add(actor, { ...wanted, board: null });

@@ -24,7 +24,7 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-api-keys',
     async up(db) {
-      // Never given out twice: the id of a key that is gone is still named by the audit trail.
+      // `autoincrement` never assigns an id twice: the audit trail still names deleted keys by their id.
       await createTable(db.schema)`api_keys (
         id integer primary key autoincrement, name text not null unique, hash text not null unique,
         scopes text not null, queues text, extensions text, created_at integer not null, created_by text not null,
@@ -75,7 +75,7 @@ const columnsOf = (row: Omit<KeyRow, 'id'>): Omit<Stored, 'id'> => ({
 export type InTransaction = (trx: Transaction<unknown>) => Promise<void>;
 
 export type KeyStore = Awaited<ReturnType<typeof createKeyStore>>;
-/** Every method throws `store_unavailable` when the database refuses. `also` holds if and when the change does. */
+/** Every method throws `store_unavailable` if the database refuses. `also` commits together with the change. */
 export async function createKeyStore(store: Store) {
   await store.migrate('api-keys', migrations);
   const change = <R>(work: (trx: Transaction<Tables>) => Promise<R>): Promise<R> =>

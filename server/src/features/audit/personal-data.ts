@@ -1,4 +1,4 @@
-/** Lines of the audit trail about a subject. An erasure replaces the number; the actor stays as long as the line. */
+/** Audit trail lines about a subject. An erasure replaces a number; the actor stays until the line is deleted. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Generated, Kysely, Selectable } from 'kysely';
 import { rfc3339 } from '../../core/clock.ts';

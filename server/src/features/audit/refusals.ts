@@ -5,8 +5,8 @@ import type { AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 /**
- * Rate of refusals of one person, or of one network for unknown people, that are written as lines of their own; a person at
- * a keyboard stays below it.
+ * Rate of refusals of one person, or of one network for unknown people, that are written as lines of their own; a
+ * person at a keyboard stays below it.
  */
 const RATE = { burst: 60, per_second: 1 };
 /** Limit of separately counted kinds; further ones are added to the total of their person. */
@@ -23,7 +23,7 @@ export interface Refusals {
   counts(entry: AuditEntry): boolean;
   /** Lines of the refusals counted since the last call. */
   take(): AuditEntry[];
-  /** Returns lines that could not be written. */
+  /** Takes back lines that could not be written, up to `MAX_KINDS`. */
   giveBack(entries: readonly AuditEntry[]): void;
 }
 

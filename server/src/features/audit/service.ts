@@ -29,7 +29,7 @@ export const migrations: readonly Migration[] = [
     },
   },
 ];
-/** Lines are kept for 400 days: a year and the time to notice that it is over. */
+/** Lines are kept for 400 days: a year, and five weeks in which the whole year can still be read. */
 const KEEP_MS = 400 * 86_400_000;
 const PURGE_EVERY_MS = 3_600_000;
 const PURGE_AT_ONCE = 5_000;
@@ -37,14 +37,14 @@ const FLUSH_EVERY_MS = 10_000;
 type Line = Omit<Selectable<Tables['audit']>, 'id'>;
 
 export interface AuditTrail extends Required<Audit> {
-  /** Newest first; one line more than `limit` is never read into memory. */
+  /** Newest first; reads at most `limit` + 1 lines into memory. */
   page(query: AuditQuery): Promise<{ entries: AuditRow[]; next_cursor: string | null }>;
   readonly data: PersonalData;
   close(): Promise<void>;
 }
 /**
- * The audit trail: rows are only added, and deleted after 400 days. `actor` is stored as the extension where `people` knows
- * the person, and is found by extension and by user name.
+ * The audit trail: rows are only added, and deleted after 400 days. `actor` is stored as the extension where `people`
+ * knows the person, and is found by extension and by user name.
  */
 export async function createAudit(
   store: Store,
@@ -91,7 +91,7 @@ export async function createAudit(
     );
 
   let flushed: Promise<void> = Promise.resolve();
-  /** Writes the counted refusals after any write under way; refusals that cannot be written go with the next ones. */
+  /** Writes the counted refusals after any write under way; refusals that cannot be written wait for the next flush. */
   const flush = (): Promise<void> => (flushed = flushed.then(writeCounted));
   async function writeCounted(): Promise<void> {
     const lines = refusals.take();

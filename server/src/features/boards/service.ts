@@ -200,7 +200,7 @@ const summaryOf = (row: BoardRow): BoardSummary => ({
   updated_at: rfc3339(row.updated_at),
   version: row.version,
 });
-/** A display key sees its own board; administrators see all, to delete those of former people. */
+/** A display key sees its own board; administrators see all, so that they can delete boards of former people. */
 const sees = (who: Caller, row: BoardRow): boolean =>
   who.key === null
     ? row.shared || row.owner_id === who.person_id || who.level === 'admin'

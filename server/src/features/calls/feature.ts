@@ -35,7 +35,7 @@ export interface CallControlFeatureDeps extends Pick<
   readonly audit: Required<Audit>;
   readonly store: Store;
   readonly recordings: RecordingKeeper;
-  /** Numbers that can be dialled beside those of persons and queues. */
+  /** Numbers that can be dialled besides those of people and queues. */
   readonly numbers: () => {
     readonly services: readonly string[];
     readonly parking_lots: readonly Pick<SiteParking, 'number' | 'first_slot' | 'last_slot'>[];

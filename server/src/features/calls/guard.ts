@@ -1,6 +1,6 @@
 /**
- * Toll fraud needs calls that cost money: this guard decides which numbers may be called, before the engine
- * gets a request.
+ * Protects against toll fraud, which needs calls that cost money: the guard decides which numbers may be called, before
+ * the engine gets a request.
  */
 import type { CallSettings, Destination } from '@offhook/contract/call-settings.ts';
 import { DESTINATIONS } from '@offhook/contract/call-settings.ts';

@@ -27,13 +27,13 @@ export interface Plan extends Step {
     readonly ms: number;
     readonly done: (signal: AbortSignal, operationId: string) => Promise<void>;
   };
-  /** Milliseconds after it in which events still count as caused by it. */
+  /** Milliseconds beyond `confirm_ms` and `rest` in which events still count as caused by the operation. */
   readonly follow_ms?: number;
-  /** The call that it creates beside the call it is about. */
+  /** Call that the operation creates in addition to `call_id`. */
   readonly own_call_id?: string;
   /** For the audit trail. */
   readonly detail?: AuditEntry['detail'];
-  /** True if it must be audited before it is performed. */
+  /** True if the operation must be audited before it is performed. */
   readonly auditFirst?: boolean;
 }
 

@@ -53,8 +53,8 @@ interface PlacedPlan {
 }
 
 /**
- * Ids for a pair of channels that the engine creates. They end in seconds and a counter like the engine's own, because calls
- * are sorted by them.
+ * Ids for a pair of channels that the engine creates. They end in seconds and a counter like the engine's own, because
+ * calls are sorted by them.
  */
 function newPair(node: NodeId, now: number): readonly [ChannelId, ChannelId] {
   const name = `oh-${randomBytes(6, 'placed call').toString('hex')}-${Math.floor(now / 1000)}`;
@@ -110,7 +110,7 @@ export class Placing {
     const may = steersAll(actor) || ringing.some((l) => inGroup(l.extension));
     if (!may) throw noSuchCall();
     if (leg === undefined) throw wrongState('nothing of this call rings now');
-    // If the leg rings for a supervisor to listen in, its pickup would listen.
+    // The pickup of a leg that rings for a supervisor to listen in would listen.
     if (isOwnRinging(call))
       throw wrongState('the ringing leg is a device of the caller itself; it cannot be picked up');
     if (call.legs.some((l) => l.extension === own.person.extension && l.state !== 'alerting')) {

@@ -75,8 +75,8 @@ export function callFor(deps: { live: LiveView; ended: EndedCalls }, actor: Acto
 }
 
 /**
- * Checks a call to a parking slot, which takes the parked call. A person may take any, as by phone; a key
- * those of its extensions. Throws `not_found`, also for an empty slot.
+ * Checks a call to a parking slot, which takes the parked call. A person may take any parked call, as at a phone; an
+ * API key only those of its extensions. Throws `not_found`, also for an empty slot.
  */
 export function checkSlot({ live, isSlot }: CallControlDeps, actor: Actor, number: string): void {
   if (!isSlot(number)) return;

@@ -35,8 +35,9 @@ export const aboutLeg = ({ call, leg }: { call: LiveCall; leg: LiveLeg }) => ({
   extension: leg.extension,
 });
 /**
- * Waits while a leg that has just been answered is not yet beside the other one: the engine first connects it with its half of an
- * internal pair and moves it a moment later, and what is sent in between is for a channel that ends. Without audio the pair stays.
+ * Waits until a leg that was just answered is beside the other one: the engine first connects it with its half of an
+ * internal pair and moves it a moment later; a command in between would reach a channel that ends. Without audio the
+ * pair stays; then the wait ends after `MOVED_MS`.
  */
 async function connected(live: LiveView, { id, call }: LiveLeg): Promise<void> {
   const waits = (): boolean => {
@@ -165,7 +166,7 @@ export class Steering {
       waitingFor: 'the other side to be on hold',
     };
   }
-  /** Null if the call is not on hold by an operation; it may be parked then. */
+  /** Null if the call is parked, the request names no leg and the caller has none: `Placing.parked` takes it then. */
   async retrieve(actor: Actor, id: string, wanted: RetrieveRequest): Promise<Plan | null> {
     const { engine, live } = this.#deps;
     const call = live.call(id);
@@ -218,7 +219,7 @@ export class Steering {
           await engine.digit(leg.id, digit, { action_id: i === 0 ? operationId : `${operationId}-${i}` });
         }
       },
-      // In a call, wait until the other side was sent the last digit; moving the call earlier would leave it pressed.
+      // In a call, wait until the other side was sent the last digit; a move before that would leave it pressed.
       confirmed: () => {
         const now = (at: LiveLeg | undefined, way: 'in' | 'out'): number =>
           at === undefined ? 0 : (live.leg(at.id)?.digits[way] ?? 0) - at.digits[way];

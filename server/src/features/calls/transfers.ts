@@ -1,6 +1,6 @@
 /**
- * Attended transfers. The engine holds their state; only the leg that began one and its former other side are kept here, so
- * that the state can be read from the live view:
+ * Attended transfers. The engine holds their state; only the leg that began one and its former other side are kept
+ * here, so that the state can be read from the live view:
  *
  *   calling --answered--> consulting <--swap--> swapped
  *      \------------- complete -------------------/──> completed
@@ -26,7 +26,7 @@ interface Kept {
   readonly leg_id: ChannelId;
   readonly extension: string | null;
   readonly to: string;
-  /** The leg of the side before the transfer. */
+  /** Leg of the other side before the transfer; null if that side is no leg. */
   readonly other: string | null;
   readonly at: number;
   over: 'completed' | 'canceled' | null;

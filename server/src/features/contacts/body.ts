@@ -19,19 +19,19 @@ const PER_CHUNK = 64;
 
 /** The bodies of contacts.php, kept ready: unchanged parts are not built again for the next request. */
 export interface ContactsBody {
-  /** Changes with every change of the whole list and of `stale`, and with `seen`; quoted, as the header wants it. */
+  /** Changes with every change of the whole list and of `stale`, and with `seen`; quoted, as the header requires. */
   etag(seen?: Objects): string;
   /**
-   * The whole list of who is `seen`, or the part of it that the query asks for. The buffer must not be written to. Throws
-   * `invalid_request` for an offset beside a cursor.
+   * The contacts in `seen` (null for all), or the part of them that the query requests. The buffer must not be written
+   * to. Throws `invalid_request` for an offset beside a cursor.
    */
   body(query?: ContactsQuery, seen?: Objects): Buffer;
 }
 
-/** Digits of any length in the order of their numbers, anything else after them. */
+/** By length, then by character: for extensions, which are digits, the order of their numbers. */
 const byExtension = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : Number(a > b));
 
-/** The contacts of one page, at most `limit`, and the number of all that match. O(contacts); keeps none but the page. */
+/** The contacts of one page, at most `limit`, and the number of all that match. O(contacts); keeps only the page. */
 function matching(
   { items, texts }: { readonly items: readonly Item[]; readonly texts: readonly string[] },
   q: string,
@@ -57,10 +57,10 @@ function matching(
 
 /** `startedAt` (milliseconds since 1970) is the time of the list while nothing is known from the engine yet. */
 export function createContactsBody(directory: Directory, live: LiveView, startedAt: number): ContactsBody {
-  /** Versions start again with every process, so a tag of another one must never fit. */
+  /** Versions begin again in every process; with this part a tag of another process never matches. */
   const life = randomBytes(6).toString('base64url');
   let items: Item[] = [];
-  /** Of each item, for `matcherOf`; in an array of their own, because a search reads nothing else of most items. */
+  /** Text of each item for `matcherOf`; a separate array, because a search reads nothing else of most items. */
   let texts: string[] = [];
   let place = new Map<string, number>();
   let chunks: (Buffer | null)[] = [];

@@ -7,7 +7,7 @@ import type { LiveExtension } from '../../ports/live.ts';
 
 const BUSY: ReadonlySet<DeviceState> = new Set(['INUSE', 'BUSY', 'RINGING', 'RINGINUSE', 'ONHOLD']);
 
-/** The one word of real clients. A ringing phone is never offline; one that a push can wake is reachable. */
+/** The status word that existing clients read. A ringing phone is never offline; one that a push can wake is online. */
 export function statusOf(live: LiveExtension | undefined): Contact['status'] {
   if (live === undefined) return 'offline';
   const { devices, activity, personal, reachability } = live;

@@ -9,6 +9,6 @@ export interface ContactsDeps {
   readonly live: LiveView;
   readonly clock: Clock;
 }
-/** The contacts feature: reads only, from memory; it owns no tables and reacts to nothing. */
+/** The contacts feature only reads, from memory: it has no tables and handles no events. */
 export const createContacts = ({ directory, live, clock }: ContactsDeps): ContactsBody =>
   createContactsBody(directory, live, clock.now());

@@ -18,7 +18,7 @@ export const contactOperations = (contacts: ContactsBody): Served<typeof operati
       }
       reply.header('etag', etag);
       reply.header('content-type', 'application/json; charset=utf-8');
-      // The body is JSON already: a buffer passes the serialiser by.
+      // The body is JSON already: a buffer skips the serialiser.
       return reply.send(contacts.body(query, seen));
     },
   },

@@ -49,12 +49,12 @@ export interface HistoryDeps {
   /** Epoch of the feed of changes; the journal's where the store has lost nothing. */
   readonly feedEpoch: string;
   readonly eventOf: (row: JournalRow) => DomainEvent;
-  /** Commits `conversation.*`; not called before `begin`. */
+  /** Commits events `conversation.*`; first called after `begin`. */
   readonly publish: (events: readonly DomainEvent[]) => void;
-  /** True when everything that was published is committed or given up. */
+  /** True when each published event is committed or was given up. */
   readonly settled: () => boolean;
 }
-/** The history feature: call records in, one row per conversation and person out. */
+/** Stores call records and builds from them a record of each conversation and a row for each person in it. */
 export interface History extends HistoryService, AsyncDisposable {
   readonly conversations: ConversationReader;
   readonly notes: Notes;
@@ -66,7 +66,7 @@ export interface History extends HistoryService, AsyncDisposable {
   readonly proof: Pick<Prover, 'figures' | 'completed'>;
   /** Personal data in the history, for export and erasure. */
   readonly data: PersonalData;
-  /** Call with every committed event, in order. A new start of the engine ends the conversations of the previous one. */
+  /** Call it with every committed event, in order. A restart of an engine ends its conversations from before. */
   onDomainEvent(event: DomainEvent): void;
   /** Stops reading; waits for writes in progress. */
   close(): Promise<void>;
@@ -178,7 +178,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
       publisher.onDomainEvent(event);
       if (event.type !== 'engine.link_up') return;
       const other = deps.others?.has(event.data.node) === true ? event.data.node : undefined;
-      // Engines of two nodes may have started in the same second.
+      // Engines of two nodes may have started in the same second, so the id of a start contains a node.
       const boot_id = deps.node == null ? event.data.boot_id : `${deps.node} ${event.data.boot_id}`;
       boots = boots.then(() =>
         persist('closing the conversations of an earlier life of the engine', () =>

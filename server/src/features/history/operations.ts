@@ -19,7 +19,7 @@ export function historyOperations(service: HistoryService, customers: Customers)
   };
 }
 
-/** A person reads conversations it took part in, a supervisor all, an API key those of its extensions. */
+/** A person reads the conversations it took part in, a supervisor reads all, an API key those of its extensions. */
 export function conversationOperations({
   conversations: reader,
   notes,

@@ -76,8 +76,8 @@ export class Presence {
   }
   /**
    * Replaces the statement of a person; resolves once it is stored and the model shows it. Throws the errors of `read`,
-   * `invalid_request`, `too_many_requests`, `store_unavailable`, and for do not disturb those of the engine; then nothing
-   * changes.
+   * `invalid_request`, `too_many_requests`, `store_unavailable`, and for do not disturb those of the engine. After an
+   * error nothing has changed.
    */
   async change(actor: Actor, change: PresenceChange): Promise<OwnPresence> {
     const extension = this.#ensureOwn(actor.caller);
@@ -155,8 +155,8 @@ export class Presence {
     };
   }
   /**
-   * Ends an expired statement: in the model first, then in the engine, on disk last, so that it survives a
-   * restart in between.
+   * Ends an expired statement: in the model first, then in the engine, on disk last, so that the service ends it again
+   * after a restart in between.
    */
   async #end(extension: string): Promise<void> {
     const { directory, doNotDisturb } = this.#deps;

@@ -44,7 +44,7 @@ export interface Queues extends TopicSource {
   list(who: Principal): z.infer<typeof QueuesReply>;
   /** Throws `no_such_queue` also for a queue that `who` may not see. */
   one(who: Principal, name: string): z.infer<typeof QueueReply>;
-  /** Moves a caller to another position or another queue, where a new visit begins. Throws `no_such_caller` if it does not wait. */
+  /** Moves a caller to another position, or to another queue as a new visit. `no_such_caller`: it does not wait. */
   move(actor: Actor, name: string, id: string, wanted: MoveCaller): Promise<Taken>;
   /** Sends the caller to the queue's destination for callers who waited too long. */
   withdraw(actor: Actor, name: string, id: string): Promise<Withdrawn>;

@@ -27,7 +27,7 @@ export interface SessionOptions {
   readonly pushConfig?: () => z.infer<typeof PushConfig> | null;
 }
 type SessionHandlers = Served<typeof session>['handlers'];
-/** The own second factor. */
+/** Operations on the caller's own second factor. */
 const otpHandlers = (
   sessions: Sessions,
   site: string,

@@ -7,7 +7,7 @@ import { Queue } from '../../core/queue.ts';
 /** Argon2id with the parameters that OWASP recommends: 19 MiB, 2 passes, 1 lane. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1 };
 export type PasswordCost = typeof COST;
-/** For passwords that protect nothing, as a simulator's; the first sign-in hashes them at the usual cost. */
+/** For passwords that protect nothing, such as a simulator's; the first sign-in hashes them at the usual cost. */
 export const LEAST_COST: PasswordCost = { memory: 8, passes: 1, parallelism: 1 };
 const TAG_BYTES = 32;
 const SALT_BYTES = 16;
@@ -88,7 +88,7 @@ export async function verifyPassword(
 const DUMMY_SALT = randomBytes(SALT_BYTES);
 const DUMMY_TAG = randomBytes(TAG_BYTES);
 
-/** True if a hash was made with less than today's cost and must be renewed at the next sign-in. */
+/** True if a hash was made at less than the present cost and must be renewed at the next sign-in. */
 export function isOutdated(phc: string): boolean {
   const parts = PHC.exec(phc);
   return parts === null || Number(parts[1]) < COST.memory || Number(parts[2]) < COST.passes;

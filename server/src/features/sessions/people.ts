@@ -22,8 +22,8 @@ export interface SignIns {
   /** Ends one session, or all; resolves with their number. Throws `not_found` for a session that is not live. */
   end(actor: Actor, extension: string, session: number | null): Promise<number>;
   /**
-   * For a person without authenticator and recovery codes. Throws `forbidden` for the caller's own, which
-   * needs a proof.
+   * Switches the second factor off for a person who lost the authenticator and the recovery codes. Throws `forbidden`
+   * for the caller's own, which needs a proof.
    */
   disableOtp(actor: Actor, extension: string): Promise<void>;
 }

@@ -82,7 +82,7 @@ export const ownEntry = (
   detail: AuditEntry['detail'] = {},
 ): AuditEntry => ({ action, actor: extension, object: extension, outcome: 'ok', ip, detail });
 
-/** `Proof.code`. */
+/** Implements `Proof.code`. */
 function byCode(
   attempted: <T>(
     account: string,

@@ -170,7 +170,7 @@ export class Sessions implements Authenticator {
     return this.#tokens.authenticate(token);
   }
 
-  /** Throws `too_many_attempts`, `overloaded`, `invalid_credentials`, `otp_required`, `account_disabled`, `store_unavailable`. */
+  /** Throws as `Proof.signIn`, and `store_unavailable`. */
   async login(input: LoginInput): Promise<Issued> {
     const { device_name, platform, ip, device, replaces } = input;
     const { who, phc } = await this.#proof.signIn(input);
@@ -209,8 +209,8 @@ export class Sessions implements Authenticator {
   }
 
   /**
-   * Throws `not_authenticated` for an unknown, ended or expired token. A retired token is a copy, so its session ends with
-   * all its tokens; a session that was idle for too long ends too. Both are written to the audit trail.
+   * Throws `not_authenticated` for an unknown, ended or expired token. A retired token is a copy, so its session ends
+   * with all its tokens; a session that was idle for too long ends too. Both are written to the audit trail.
    */
   async refresh(token: string, ip: string): Promise<Issued> {
     const found = await this.#tokens.owned(token);
@@ -334,7 +334,7 @@ export class Sessions implements Authenticator {
     return this.#upkeep.save();
   }
 
-  /** Calls `listener` with each session that ends, so that its sockets are closed; returns a function that removes it. */
+  /** Calls `listener` with each session that ends, to close its sockets; returns a function that removes `listener`. */
   onSessionEnded(listener: (sessionId: number, reason: EndReason) => void): () => void {
     this.#endListeners.add(listener);
     return () => void this.#endListeners.delete(listener);
@@ -386,7 +386,7 @@ export class Sessions implements Authenticator {
     };
   }
 
-  /** A session whose sign-in the audit trail did not take ends. */
+  /** Records a sign-in; ends the session if the audit trail cannot store it. */
   async #recordLogin(
     { session_id, person }: Issued,
     { device_name, platform, ip }: Pick<LoginInput, 'device_name' | 'platform' | 'ip'>,

@@ -17,7 +17,7 @@ export const MAX_OPEN = 1_000;
 
 interface Open {
   readonly person_id: number;
-  /** Hash of the password at that time: a code made before a change of it opens no session. */
+  /** Hash of the password when the code was made; after a change of the password the code opens no session. */
   readonly proven: string;
   readonly by: string;
   readonly by_session: number;
@@ -51,7 +51,7 @@ export class SignInCodes {
   constructor(deps: SignInCodesDeps) {
     this.#deps = deps;
   }
-  /** Throws `not_found`, `account_disabled`, `invalid_request` for a person without a password, `otp_already_on`, `limit_reached`. */
+  /** Throws `not_found`, `account_disabled`, `invalid_request` (no password), `otp_already_on`, `limit_reached`. */
   async make({ caller, ip }: Actor, extension: string): Promise<SignInCode> {
     const { audit, clock, directory, otp, store } = this.#deps;
     const who = directory.byExtension(extension);
@@ -63,7 +63,7 @@ export class SignInCodes {
         'invalid_request',
         'extension: this person has no password, so a sign-in code cannot be created',
       );
-    // The code of another one would open a session without the factor; that of the own session has it behind it.
+    // A code for another person would skip the second factor; the own session has proven it.
     if (extension !== caller.extension && (await otp.isOn(who.id)))
       throw new ServiceError(
         'otp_already_on',

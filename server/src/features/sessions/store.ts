@@ -234,8 +234,8 @@ export class SessionStore {
   }
 
   /**
-   * True when the person has signed in from the network of this address, in a live session or one that ended less than 30
-   * days ago.
+   * True when the person has signed in from the network of this address, in a live session or one that ended less than
+   * 30 days ago.
    */
   async signedInFrom(personId: number, ip: string): Promise<boolean> {
     const rows = await this.#db

@@ -1,4 +1,4 @@
-/** Credentials of the TURN server: they hold for an hour and need no store, because the server checks their signature. */
+/** Credentials of the TURN server: valid for an hour and never stored, because the server checks their signature. */
 import { createHmac } from 'node:crypto';
 import type { Sip } from '@offhook/contract/session.ts';
 import type { z } from 'zod';

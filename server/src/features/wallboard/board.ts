@@ -76,7 +76,7 @@ export function* worksIn({ queues, handling }: BoardAgent): Generator<string, vo
   yield* queues.keys();
   if (handling !== null) yield handling.queue;
 }
-/** Makes `agentsOf` anew. */
+/** Builds `agentsOf` from `agents`. */
 export function indexAgents({ agents, agentsOf }: Pick<Board, 'agents' | 'agentsOf'>): void {
   agentsOf.clear();
   for (const [extension, agent] of agents)
@@ -87,7 +87,7 @@ function add(agentsOf: Board['agentsOf'], queue: string, extension: string): voi
   if (extensions === undefined) agentsOf.set(queue, new Set([extension]));
   else extensions.add(extension);
 }
-/** Follows one agent in `agentsOf`; `before` are the queues in which it worked. O(its queues). */
+/** Updates one agent in `agentsOf`; `before` are the queues in which it worked. O(its queues). */
 export function indexAgent(
   { agents, agentsOf }: Board,
   extension: string,

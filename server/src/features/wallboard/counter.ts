@@ -19,7 +19,6 @@ import type { Count, Sums } from './sums.ts';
 export interface CounterOptions {
   readonly store: WallboardStore;
   readonly journal: JournalReader;
-  /** Event of a row. */
   readonly eventOf: (row: JournalRow) => DomainEvent;
   readonly clock: Clock;
   readonly calendar: ZoneCalendar;

@@ -31,7 +31,7 @@ const FORMULAS: Readonly<Record<ServiceLevelFormula, (p: Parts) => number | null
   exclude_all_abandons: ({ at, o, b }) => per(at, o - b),
 };
 const seconds = (ms: number): number => Math.floor(ms / 1000);
-/** Sum of all waits, in seconds with milliseconds. */
+/** Sum of all waits in seconds, exact to the millisecond. */
 const waitOf = (sums: Sums, outcome: 'answered' | 'abandoned'): number =>
   (sums[`wait_${outcome}_seconds`] * 1000 + sums[`wait_${outcome}_rest_ms`]) / 1000;
 

@@ -21,7 +21,7 @@ export class Gaps {
   onLinkDown(at: number): void {
     this.#unheardSince ??= at;
   }
-  /** An engine that restarted meanwhile had no visits to miss. */
+  /** Ends an absence without a gap: an engine that restarted meanwhile had no visits to miss. */
   onOtherBoot(): void {
     this.#unheardSince = null;
   }
@@ -37,7 +37,7 @@ export class Gaps {
     this.#unsaved = [...this.#unsaved.filter((one) => one.from !== gap.from), gap];
     return true;
   }
-  /** Marks gaps up to `to`, whose waits the call records have supplied; returns true if there were any. */
+  /** Marks gaps up to `to`, whose visits the call records have supplied; returns true if there were any. */
   settle(to: number): boolean {
     const settled = this.#all.filter(
       (gap) => gap.reason === 'unheard' && gap.settled !== true && gap.to <= to,

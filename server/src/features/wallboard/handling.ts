@@ -103,8 +103,8 @@ export function countedBy({ agents, agentsOf }: Board, at: number, queue?: strin
 /** Most intervals of an agent that are counted at once, as after hours without events. */
 const MOST_SLOTS = 4;
 /**
- * Counts the time of all agents up to `at`, so that their figures cost few slots however long an agent has had no event.
- * A wrap-up past its deadline waits for the agent's next event, which ends it.
+ * Counts the time of all agents up to `at`, so that their figures cost few slots, however long an agent had no event. A
+ * wrap-up past its deadline waits for the next event of the agent, which ends it.
  */
 export function countAgents(board: Board, at: number, out: Count[]): void {
   for (const [extension, agent] of board.agents) {

@@ -49,7 +49,7 @@ export function agentsByState(live: LiveView, queue: string): QueueStats['agents
 const EVERY_MS = 500;
 /** Delay that gathers simultaneous events (caller left, offer accepted, agent talking) into one `queue.stats`. */
 const GATHER_MS = 40;
-/** Milliseconds of figures before the event loop runs other work. The time for the figures of a queue grows with its members. */
+/** Milliseconds of figures before the event loop runs other work. The figures of larger queues take longer. */
 const AT_ONCE_MS = 5;
 
 export interface PublisherOptions {
@@ -156,7 +156,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   };
 }
 
-/** Leaves out what grows with time alone; occupancy counts by whole percent, as a tile shows it. */
+/** The figures without those that grow with time alone; occupancy in whole percent, as a tile shows it. */
 function withoutTime(data: QueueStats): string {
   const { occupancy, longest_wait_seconds: _longest, sums, ...rest } = data;
   const { busy_seconds: _busy, available_seconds: _available, staffed_seconds: _staffed, ...counted } = sums;

@@ -49,7 +49,7 @@ interface Body {
   readonly at: number;
   readonly body: Buffer;
 }
-/** Shortest and longest time between two saves, and the share of the time that saves may take with the work between their parts. */
+/** Shortest and longest time between two saves; share of the time for saves and the work between their parts. */
 const SAVE_EVERY_MS = 3_000;
 const SAVE_WITHIN_MS = 30_000;
 const SAVE_SHARE = 1 / 300;
@@ -213,7 +213,7 @@ export class Wallboard implements AsyncDisposable {
       await clock.sleep(wait, this.#stop.signal);
       const began = clock.now();
       await this.#tryToSave();
-      // With 10,000 agents a save holds the event loop for 50 ms. What is not saved, the next start counts again.
+      // With 10,000 agents a save holds the event loop for 50 ms. The next start counts unsaved rows again.
       const pause = (clock.now() - began) / SAVE_SHARE;
       wait = Math.min(Math.max(SAVE_EVERY_MS, pause), SAVE_WITHIN_MS);
       if (clock.now() < next) continue;

@@ -63,7 +63,7 @@ export interface Position {
   /** Time of the newest counted event; 0 for none. */
   readonly as_of: number;
 }
-/** Named in every statement, so that the database uses an index that begins with it. */
+/** Both values of `of`; every statement names `of`, so that the database uses an index that begins with it. */
 const BOTH = ['queue', 'agent'] as const;
 /** Sums by queue or agent and slot. */
 export class SumTable {
@@ -197,7 +197,7 @@ function together(sums: Sums, more: Sums | string): Sums {
   return both;
 }
 
-/** Two years, and ten weeks in which they can be compared. */
+/** Two years, and ten weeks to compare them. */
 const KEEP_MS = 800 * 86_400_000;
 /** Rows per statement: one read holds the event loop for a few milliseconds. */
 const PAGE = 500;

@@ -52,7 +52,7 @@ export interface Count {
   };
 }
 
-/** Milliseconds of a slot, the base interval. Every zone's offset is a multiple of it, so slots fit every zone's clock. */
+/** Milliseconds of a slot, the base interval. Every zone's offset is a multiple, so slots fit every zone's clock. */
 export const SLOT_MS = INTERVAL_SECONDS * 1000;
 export const slotOf = (ms: number): number => Math.floor(ms / SLOT_MS);
 

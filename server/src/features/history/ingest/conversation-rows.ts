@@ -8,7 +8,7 @@ import { fingerprintOf, writeRecord } from '../store/packs.ts';
 import type { ConversationRecord, RecordedParticipant } from '../record/record.ts';
 import type { ConversationIndexRow, ConversationKeyRow, OutboxRow, Tables } from '../store/tables.ts';
 
-/** The record of a conversation, as built from its call records so far; `over`: no more of them are expected. */
+/** The record of a conversation, as built from its call records so far; `over`: no more records are expected. */
 export interface Built {
   readonly root: string;
   readonly record: ConversationRecord;
@@ -152,7 +152,7 @@ async function removeConversations(
 interface Keyed {
   readonly id: number;
   readonly record: ConversationRecord;
-  /** True if keys of it may be stored already. */
+  /** True if some of its keys may be stored already. */
   readonly old: boolean;
 }
 async function insertNew(db: Kysely<Tables>, plans: readonly Plan[]): Promise<readonly Keyed[]> {

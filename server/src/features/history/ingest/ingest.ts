@@ -22,7 +22,7 @@ import type { Pace, TellDeps } from './tell.ts';
 const MALFORMED_KEPT = 1000;
 /** Conversations built in one transaction. */
 const AT_ONCE = 50;
-/** Live conversations built when the reader has caught up; the others are built with their next call record. */
+/** Limit of live conversations built when the reader has caught up; others are built with their next call record. */
 const MOST_OPEN = 10_000;
 /** A live conversation without a new call record for this long is closed: its end was lost. */
 export const SILENT_US = 12 * 3_600_000_000;
@@ -44,7 +44,7 @@ interface News {
   readonly over: string[];
   readonly soFar: Map<string, number>;
 }
-/** A touched conversation; `over`: its records are complete; `mayEnd`: try to end it; `goesOn`: build it as live otherwise. */
+/** A touched conversation. `over`: records are complete; `mayEnd`: try to end it; `goesOn`: else build it as live. */
 interface Plan extends Touched {
   readonly over: boolean;
   readonly mayEnd: boolean;
@@ -53,23 +53,23 @@ interface Plan extends Touched {
   readonly tells: boolean;
 }
 export interface Ingest {
-  /** `node`: another engine than that of this node. */
+  /** `node`: node of another engine; without it, the engine of this node. */
   checkpoint(node?: string): Promise<CallRecordCheckpoint | null>;
   /** Stores call records, their conversations and the checkpoint in one transaction. Idempotent. */
   store(batch: CallRecordBatch, node?: string): Promise<void>;
   /**
-   * Stores call records reconstructed from the journal, ends their conversations and stores the finding, in one transaction.
+   * Stores call records made from the journal, ends their conversations and stores the finding, in one transaction.
    * Idempotent.
    */
   complete(records: readonly CallRecord[], finding: Finding): Promise<void>;
   /** Builds the live conversations that are due. Call it every second. */
   tellDue(): Promise<void>;
   /**
-   * Ends all conversations of an engine that began before this start of it; `boot` is the id of the start. `node`: that of another
-   * engine of the site.
+   * Ends the open conversations whose newest record is older than this start of their engine; `boot` is the id of the
+   * start. `node`: node of another engine of the site.
    */
   engineBooted(boot: string, at_ms: number, node?: string): Promise<void>;
-  /** Closes conversations that are over at one engine while the records of the other one have not come for a minute. */
+  /** Closes calls between two engines that ended at one of them over a minute ago and lack records of the other. */
   closeHalves(): Promise<void>;
   /** Closes conversations whose end was lost, and packs old call records. */
   tidy(): Promise<void>;
@@ -77,12 +77,12 @@ export interface Ingest {
 
 /** How long a conversation that is over at one engine waits for the records of another one. */
 const HALF_MS = 60_000;
-/** No name of a node. */
+/** Selects all nodes; no node has this name. */
 const ALL = '*';
 const keyFor = <T extends 'boot' | 'restarted_us'>(what: T, node: string | undefined): T | `${T}:${string}` =>
   node === undefined ? what : `${what}:${node}`;
 
-/** True where a call between two engines is over but for channels of an engine that was started anew after them. */
+/** True for a call between two engines that has ended, except for channels older than a restart of their engine. */
 function isHalf(records: readonly KnownRecord[], restarted: (node: string) => number): boolean {
   if (!records.some(({ pair }) => pair !== null && isChannel(pair))) return false;
   const open = new Map<string, number>();
@@ -130,11 +130,11 @@ class RecordIngest implements Ingest {
       await writeFact(db, key, checkpoint);
       return news;
     });
-    // After the commit: the next attempt builds what was rolled back.
+    // Only after the commit, so that the next attempt builds again what was rolled back.
     for (const root of news.over) this.#pace.over(root);
     for (const [root, records] of news.soFar) this.#pace.written(root, records);
     for (const root of news.later) this.#pace.postpone(root);
-    // The pace is that of this node's engine; another one may be away for long.
+    // Only the engine of this node decides whether the reader has caught up; another one may be away for long.
     if (node !== undefined) return;
     if (this.#behind && batch.live)
       await this.#closeBefore(Number((await readFact(store.db<Tables>(), 'restarted_us')) ?? 0), null);
@@ -171,7 +171,7 @@ class RecordIngest implements Ingest {
       if (known !== null && known !== boot) await writeFact(db, restart, String(at_ms * 1000));
       return Number((await readFact(db, restart)) ?? 0);
     });
-    // Also for a known start: the service may have been killed after it stored that one.
+    // Also for a known start: the service may have been killed between storing the start and closing.
     if (restarted > 0 && (node !== undefined || !this.#behind))
       await this.#closeBefore(restarted, node ?? null);
   }
@@ -267,14 +267,14 @@ class RecordIngest implements Ingest {
       // Until the reader has caught up, more call records from before the engine's restart may follow.
       const restarted = restarts.get(nodeOf(t.row.root)) ?? restarts.get(null)!;
       const over = ended || t.row.built !== BUILT.no || (isLive && t.row.last_us < restarted);
-      // Only a merge or one of these records can end it; for any other record the rebuild waits its turn.
+      // Only a merge or one of these records can end it; after any other record the rebuild waits for its time.
       const ends = t.joined.length > 0 || t.records.some((r) => ENDING.has(r.type));
       const mayEnd = over || (t.row.closing === 1 && ends);
       const goesOn = joined || (isLive && (mayEnd || this.#pace.isReady(t.row.root)));
       return { ...t, over, mayEnd, goesOn, tells: mayEnd || goesOn };
     });
   }
-  /** When each engine was last started anew, in microseconds since 1970, by its node; null for that of this node. */
+  /** Newest restart of each engine in microseconds since 1970 (0: none), by node; null for the engine of this node. */
   async #restarts(db: Kysely<Tables>): Promise<ReadonlyMap<string | null, number>> {
     const restarts = new Map<string | null, number>();
     for (const node of [null, ...this.#others])
@@ -311,7 +311,7 @@ class RecordIngest implements Ingest {
       return new Map(rows.map(({ root }) => [root, records.get(root)!.length]));
     });
   }
-  /** Closes open conversations whose newest record is older than the given moment; null: those of no other engine. */
+  /** Closes open conversations whose newest record is older. `node`: null for this node's engine, `ALL` for all. */
   async #closeBefore(at_us: number, node: string | null): Promise<void> {
     const others = this.#others.map((one) => `${one}:`);
     for (;;) {

@@ -23,8 +23,8 @@ export interface Linked {
 }
 
 /**
- * Finds the conversation of each record. A channel that is seen in two calls (attended transfer, pickup, a parked call that
- * is taken) joins them into one; its root is the first call of all.
+ * Finds the conversation of each record. A channel in two calls (attended transfer, pickup, retrieval of a parked call)
+ * joins them into one, whose root is the first call.
  */
 export async function linkRecords(db: Kysely<Tables>, records: readonly KnownRecord[]): Promise<Linked> {
   const pairs = new Map(
@@ -136,7 +136,7 @@ async function moveConversation(db: Kysely<Tables>, from: string, to: string): P
   await putConversations(db, [joined]);
 }
 
-/** Sets of calls that belong together; the root of a set is its first call, and never one of `far` where there is another. */
+/** Sets of calls that belong together. The root of a set is its first call, and in `far` only if all its calls are. */
 function createSets(far: ReadonlySet<string>) {
   const parent = new Map<string, string>();
   const rootOf = (call: string): string => {
@@ -147,7 +147,7 @@ function createSets(far: ReadonlySet<string>) {
   };
   return {
     rootOf,
-    /** The stored root was chosen with all that was known. */
+    /** Begins with the stored root, which was chosen with all records known then. */
     begin(call: string, root: string): void {
       if (!parent.has(root)) parent.set(root, root);
       parent.set(call, root);

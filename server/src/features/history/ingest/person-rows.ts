@@ -24,8 +24,8 @@ function toRow(root: string, party: PersonRow, directory: Directory): Omit<NewRo
 }
 
 /**
- * Writes one row per person and conversation. Existing rows keep their id and stay hidden; missing ones are added, obsolete
- * ones deleted.
+ * Writes one row per person and conversation. Existing rows keep their id, and hidden ones stay hidden; missing rows
+ * are added, obsolete ones deleted.
  */
 export async function writeRows(
   db: Kysely<Tables>,
@@ -76,8 +76,8 @@ const keepTexts = (db: Kysely<Tables>, texts: ReadonlySet<string>): Promise<void
         .execute(),
   );
 /**
- * Deletes search texts that no row uses any more, so that an erased person cannot be found. Call it in the transaction that
- * changes the rows.
+ * Deletes search texts that no row uses any more, so that an erased person cannot be found. Call it in the transaction
+ * that changes the rows.
  */
 async function dropTexts(db: Kysely<Tables>, texts: ReadonlySet<string>): Promise<void> {
   await insertAll([...texts], (some) =>

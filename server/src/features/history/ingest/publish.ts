@@ -3,7 +3,7 @@
  *
  *   change and its outbox row, in one transaction ──> published ──> committed in the journal ──> row deleted
  *
- * After a crash the newest change in the journal gives the position to continue from, so that no event is lost or doubled.
+ * After a crash the newest change in the journal is the position to continue from: no event is lost or doubled.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
@@ -31,7 +31,7 @@ export interface PublisherDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly publish: (events: readonly DomainEvent[]) => void;
-  /** True when everything that was published is committed or given up. */
+  /** True when each published event is committed or was given up. */
   readonly settled: () => boolean;
 }
 export interface Publisher {

@@ -20,7 +20,7 @@ export interface RebuildProgress {
   readonly done: number;
   /** Conversations in the whole range, including those done by an earlier run. */
   readonly total: number;
-  /** Conversations whose record changed. */
+  /** Changes in the feed since this run began: one for each conversation whose record changed. */
   readonly changed: number;
 }
 /** Progress of a rebuild, stored in the transaction that writes its records. */
@@ -33,9 +33,9 @@ interface Place extends RebuildRange {
 }
 
 /**
- * Rebuilds every finished conversation of a range from its stored call records, with the present rules. Notes and results
- * stay; conversations with an unchanged record, or without call records, are not written. After a crash the same range
- * continues where it stopped. Throws `store_unavailable`.
+ * Rebuilds every finished conversation of a range from its stored call records, with the present rules. Notes and
+ * outcomes stay; conversations with an unchanged record, or without call records, are not written. After a crash the
+ * same range continues where it stopped. Throws `store_unavailable`.
  */
 export async function rebuildConversations(
   deps: TellDeps & { readonly store: Store },

@@ -24,15 +24,15 @@ export interface TellDeps {
 }
 export interface Telling {
   /**
-   * Builds the final record of a conversation. Returns false, and builds nothing, if `over` is not set and its call records
-   * lack an end.
+   * Builds the final record of a conversation. Returns false, and builds nothing, if `over` is not set and its call
+   * records lack an end.
    */
   end(row: ConversationRow, records: readonly KnownRecord[], over: boolean): boolean;
   /** Builds the record of a live conversation. */
   soFar(row: ConversationRow, records: readonly KnownRecord[]): void;
   /** Stores the conversation's row without building its record. */
   keep(row: ConversationRow): void;
-  /** Writes the records that were built; conversations in `merged` became part of others. Call it last in the transaction. */
+  /** Writes the built records; conversations in `merged` became part of others. Call it last in the transaction. */
   write(merged?: readonly string[]): Promise<void>;
 }
 

@@ -108,7 +108,7 @@ export function lackOf(story: Story, stored: Stored, journal: JournalView): Lack
   if (!comparable || Math.abs(recordsMs - journalMs) <= TOLERANCE_MS) return null;
   return lack('talk_time', recordsMs, journalMs > recordsMs);
 }
-/** Records of the journal's call, moved to the conversation of the call records. */
+/** Records of the journal's call, with the call ids of its conversation in the call records. */
 export function recordsFor(story: Story, { rootOf, callOf }: Stored): readonly CallRecord[] {
   // The engine and the journal may use different call ids when the engine used an id twice.
   return recordsOfStory(story).map((r): CallRecord => {

@@ -49,9 +49,9 @@ const CHANNEL = /^[^:]*:(\d{9,12})\.(\d{1,12})$/;
 /** An id chosen by the service has the second of its channel, but not the engine's serial number. */
 const CHOSEN = /-(\d{9,12})\.[12]$/;
 /**
- * Finds unrecorded channels: the engine numbers channels consecutively, so a missing number between two known ones is an
- * unrecorded channel, unless the service chose the id of a channel of that time. Null while no channel after the absence is
- * known. `channels`: all known ids around it.
+ * Finds unrecorded channels: the engine numbers channels consecutively, so a missing number between two known ones is
+ * an unrecorded channel, unless the service chose the id of a channel of that time. Null while no channel after the
+ * absence is known. `channels`: all known ids around the absence.
  */
 export function lostIn(absence: Absence, channels: Iterable<string>): readonly LostChannels[] | null {
   const known = new Map<number, number>();
@@ -76,8 +76,8 @@ export function lostIn(absence: Absence, channels: Iterable<string>): readonly L
   });
 }
 /**
- * The part of `missing` that the channels of test calls do not explain. A test call of another day is next to a number that
- * `channels` does not contain, so it may only make a gap smaller.
+ * The part of `missing` that the channels of test calls do not explain. A test call of another day is next to a number
+ * that `channels` does not contain, so it may only make a gap smaller.
  */
 export function unexplainedBy(
   tests: readonly string[],
@@ -90,7 +90,7 @@ export function unexplainedBy(
   return left.filter((one) => missing.some((gap) => gap.from <= one.from && one.to <= gap.to));
 }
 
-/** Storage time of a test call's channel: on all but idle sites, an absence is compared earlier. */
+/** Storage time of a test call's channel; except at idle sites, an absence is compared sooner. */
 const KEEP_MS = 7 * 86_400_000;
 
 /** Stores channels of the service's test calls: they are in no call record, but the engine numbers them. Idempotent. */
@@ -131,7 +131,7 @@ async function channelsAround(db: Kysely<Tables>, { from, to }: Absence): Promis
     .execute();
   return rows.map((row) => row.channel);
 }
-/** Gaps of an absence; null until a later channel is known. `legs`: channels of the journal; `tests`: those of test calls. */
+/** Gaps of an absence; null until a later channel is known. `legs`: channels of the journal; `tests`: of test calls. */
 export async function gapsOf(
   db: Kysely<Tables>,
   absence: Absence,

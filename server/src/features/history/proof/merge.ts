@@ -74,8 +74,8 @@ const queuesIn = (records: readonly KnownRecord[]): ReadonlySet<string> =>
   new Set(records.flatMap((r) => (r.type === 'app_start' ? (r.facts.queue ?? []) : [])));
 const inBridge = (r: KnownRecord, bridge: BridgeId): KnownRecord => ({ ...r, facts: { ...r.facts, bridge } });
 /**
- * Bridge of each call in the engine's records: the last one that a party entered. A party known from the journal only was in
- * the same one.
+ * Bridge of each call in the engine's records: the last one that a party entered. A party that only the journal reports
+ * was in the same one.
  */
 function bridgesOf(engine: readonly KnownRecord[]): ReadonlyMap<string, BridgeId> {
   const found = new Map<string, { at: number; bridge: BridgeId }>();

@@ -1,11 +1,11 @@
 /**
- * Journal and call records prove each other. Once a call is over in the journal and the call records of that time are read:
+ * Compares journal and call records, once a call is over in the journal and the call records of that time are read:
  *
  *   not in the history, or still open in it ──> completed from the journal
  *   other talk time                         ──> a difference; what the call records lack is completed
  *   in the history, not in the journal      ──> a difference, unless the service was away
- *   an absence of both                       ──> a gap, where channels of it are missing
- *   a wait that ended in an absence         ──> its outcome, from the call records
+ *   an absence with channels in neither one ──> a gap
+ *   a visit that ended in an absence        ──> its outcome, from the call records
  *
  * Every step is idempotent: records from the journal and findings have keys, and the position in the journal is stored
  * after the results.
@@ -181,7 +181,7 @@ class JournalProver implements Prover {
     this.#unknown.cover(row.at);
     const ended = this.#absences.take(row.type, row.at);
     if (ended !== null) {
-      // Before the first link the service could not hear of any channel.
+      // Before the first link the service received no events, so there is no visit to settle.
       if (this.#known.length > 0) this.#settler.add(ended);
       this.#known = [...this.#known, ended].slice(-200);
       this.#open = [...this.#open, ended].slice(-20);
@@ -291,7 +291,7 @@ class JournalProver implements Prover {
     this.#publishedAt = now;
     this.#deps.publish(events);
   }
-  /** A finding is kept while a restart could lead to it again: as long as its journal rows or a pending absence. */
+  /** Deletes findings older than a day that a restart can no longer produce from journal rows or pending absences. */
   async #tidy(): Promise<void> {
     const now = this.#deps.clock.now();
     if (now - this.#tidiedAt < TIDY_EVERY_MS && now >= this.#tidiedAt) return;

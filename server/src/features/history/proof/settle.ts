@@ -26,7 +26,7 @@ const OUTCOMES: Readonly<Record<RecordedVisit['outcome'], Outcome | null>> = {
   empty_join: null,
   waiting: null,
 };
-/** An absence with visits without an outcome, and the visits whose start an event reported: queue and leg. */
+/** An absence whose visits may lack an outcome. `known`: visits whose start an event reported, as queue and leg. */
 export interface Unsettled extends Absence {
   readonly known: readonly string[];
 }
@@ -35,7 +35,7 @@ const waitOf = ({ queue, leg_id }: { readonly queue: string; readonly leg_id: st
 const PAGE = 200;
 const EVERY_MS = 2_000;
 const KEPT = 20;
-/** Times in the journal and in the call records differ by less. */
+/** The times of a visit in the journal and in the call records differ by less, in ms. */
 const SOON_MS = 2_000;
 
 /** Visits of a conversation that ended in the absence. */
@@ -102,7 +102,7 @@ export function createSettler({ store, clock }: { readonly store: Store; readonl
       for (const one of ended) open.delete(one);
       ended = [];
     },
-    /** True once an absence that ended before `until` is settled. Throws `store_unavailable`. */
+    /** Settles absences that ended before `until`; true if one is now complete. Throws `store_unavailable`. */
     async catchUp(until: number): Promise<boolean> {
       const now = clock.now();
       const due = unsettled.filter((a) => a.to <= until);

@@ -80,7 +80,7 @@ const TYPES = new Set<DomainEvent['type']>([
 /** True if events of this type are part of a story. */
 export const isStoryType = (type: string): boolean => TYPES.has(type as DomainEvent['type']);
 
-/** An open call twice as old as this has no end in the journal; the history closes its conversation. */
+/** A call that is open for more than twice this has no end in the journal; the history closes its conversation. */
 const SILENT_MS = 12 * 3_600_000;
 
 class JournalStories implements Stories {

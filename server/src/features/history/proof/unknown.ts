@@ -50,7 +50,7 @@ export function createUnknown({ store, clock, log, journal, isSeen, overlaps }: 
       // Keep only conversations that may be missing from the journal: each one delays the prover's stored position.
       if (isUnknown(one)) waiting.push(one);
     },
-    /** Stores a difference for each waiting conversation that was published up to `until`. Throws `store_unavailable`. */
+    /** Stores a difference for each waiting conversation published up to `until`. Throws `store_unavailable`. */
     async prove(until: number): Promise<void> {
       const due = waiting.filter((c) => c.at <= until);
       if (due.length === 0) return;
@@ -85,7 +85,7 @@ export function createUnknown({ store, clock, log, journal, isSeen, overlaps }: 
   };
 }
 
-/** Conversations among `late` that an older part of the journal contains, or that began before it. */
+/** Conversations among `late` that the journal names, that began before it, or that overlap with an absence. */
 async function scan(journal: JournalReader, late: readonly Finalised[]): Promise<ReadonlySet<string>> {
   const wanted = new Map<string, string>(
     late.flatMap((c) => c.calls.map((call) => [`calls/${call}`, c.id] as const)),

@@ -128,7 +128,7 @@ const KEY = ['call', 'extension', 'leg_id'] as const;
 /** Call quality reported by phones of a call; appended to the feed of changes. */
 export interface Quality {
   /**
-   * `call` is the id of any call of an open or finished conversation. Throws `not_found`, `forbidden` (caller was not in
+   * `call`: id of any call of an open or finished conversation. Throws `not_found`, `forbidden` (the caller was not in
    * it), `limit_reached` and `store_unavailable`.
    */
   report(caller: Caller, call: string, report: NewQuality): Promise<z.infer<typeof ConversationQuality>>;

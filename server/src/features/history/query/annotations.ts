@@ -8,7 +8,7 @@ import type { Wanted } from './find.ts';
 import { callsOfRecord } from './view.ts';
 import type { Annotations } from './view.ts';
 
-/** Source of data that is shown with a conversation and is not part of its record. */
+/** Sources of data that is shown with a conversation and is not part of its record. */
 export interface Owners {
   readonly recordings: RecordingIndex;
   readonly directory: Pick<Directory, 'queue'>;

@@ -1,6 +1,6 @@
 /**
- * Adds customers when conversations are read. The record has none: a customer changes or is erased later, a personal one
- * is visible to its person only, and a rebuild must give the same bytes.
+ * Adds customers when conversations are read. The record has none: a customer may change or be erased later, a personal
+ * customer is visible to its owner only, and a rebuild must give the same bytes.
  */
 import type { z } from 'zod';
 import type { Conversation, ConversationSummary, Participant } from '@offhook/contract/conversations.ts';
@@ -18,7 +18,7 @@ function* partiesOf(conversation: Shown): Generator<Party> {
 }
 const isOutside = (party: Party): boolean => party.extension === null && party.number !== '';
 
-/** Outside parties with the name and id of their customer, by one lookup for all conversations. */
+/** The conversations, with the name and id of the customer in each outside party; one lookup for all of them. */
 export async function withCustomers<C extends Shown>(
   customers: Customers,
   who: Caller,
@@ -42,7 +42,7 @@ export async function withCustomers<C extends Shown>(
   }));
 }
 
-/** Rows with the name and id of the customer, by one lookup for all. */
+/** The rows, with the name and id of the customer; one lookup for all of them. */
 export async function rowsWithCustomers(
   customers: Customers,
   who: Caller,

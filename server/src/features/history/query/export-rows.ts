@@ -12,7 +12,7 @@ interface Line extends Place {
   /** The row's own columns after `id`, and the stored cells: a JSON array without its opening bracket. */
   readonly rest: string;
 }
-/** `state` needs no escaping and the cells are JSON: concatenation in the database halves the time of a million rows. */
+/** `state` needs no escaping and the cells are JSON; joining them in the database halves the time of a million rows. */
 const REST = sql<string>`'"' || state || '",' || revision || ',' || erased || ',' || substr(cells, 2)`.as(
   'rest',
 );

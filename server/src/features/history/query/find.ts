@@ -20,7 +20,7 @@ import { KEY_LIMIT } from './terms.ts';
 export interface Wanted extends Range {
   /** Sets that must contain it; the smallest is read, the others are looked up. */
   readonly sources: readonly Exclude<Source, 'all'>[];
-  /** Part of its names and numbers, folded; empty for any. */
+  /** Text that its names and numbers must contain, folded; empty for any. */
   readonly contains: string;
   /** Filter without an index of the history: returns the matching places. */
   readonly fits?: (places: readonly Place[]) => Promise<readonly Place[]>;

@@ -111,7 +111,7 @@ export function createHistoryService(deps: {
   };
 }
 
-/** Existing phones know `mobile` by this word. */
+/** Existing phones expect `mobil` for `mobile`. */
 const DEVICE: Readonly<Record<string, HistoryCall['device_type']>> = {
   mobile: 'mobil',
   webrtc: 'webrtc',

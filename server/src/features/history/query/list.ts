@@ -68,8 +68,8 @@ export type Sums = { direction: HistoryRow['direction']; calls: number; billsec:
 const DIRECTIONS: readonly HistoryRow['direction'][] = ['in', 'out', 'missed'];
 
 /**
- * Counts the whole list from an index that covers it: 2 ms for 20,000 rows of one person, 26 ms for 200,000 (SQLite). The
- * directions are listed explicitly, so that a range is read from that index, too.
+ * Counts the whole list from an index that covers it: 2 ms for 20,000 rows of one person, 26 ms for 200,000 (SQLite).
+ * The directions are listed explicitly, so that a range is read from that index, too.
  */
 export async function readStats(db: Kysely<Tables>, list: ListQuery): Promise<HistoryStats> {
   const { from_us, to_us, filter } = list;
@@ -113,7 +113,7 @@ export async function findRows(db: Kysely<Tables>, list: ListQuery): Promise<rea
   }
   return found.filter((row) => isIn(list, row)).sort((a, b) => b.started_us - a.started_us || b.id - a.id);
 }
-/** SQLite keeps this order for a cross join; starting with `extension` it would read all its rows. */
+/** SQLite keeps the order of a cross join; beginning with `extension`, it would read all rows of the extension. */
 const rowsWith = (
   db: Kysely<Tables>,
   extension: string,

@@ -43,7 +43,7 @@ function readMoment(text: string | undefined, name: string): number | null {
     throw invalid(say`${name}: expected an RFC 3339 time such as 2026-11-21T09:00:00Z`);
   return ms;
 }
-/** The range limited to the time in which the reader holds the extension. */
+/** The range, limited to the time since the reader got the extension. */
 export function sinceHeld<T extends { readonly from_ms: number | null }>(reader: Principal, range: T): T {
   const since = historySince(reader);
   return since === 0 ? range : { ...range, from_ms: Math.max(range.from_ms ?? 0, since) };

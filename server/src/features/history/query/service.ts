@@ -55,7 +55,7 @@ const identityOf = (reader: Principal, query: ConversationsQuery): ListIdentity 
 const positionUnknown = (why: Said | string): ServiceError =>
   new ServiceError('position_unknown', say`${asSaid(why)}; read the changes from the beginning`);
 
-/** Not part of any epoch. */
+/** Separates epoch and change in a cursor; no epoch contains it. */
 const BETWEEN = ':';
 /** Position after which changes are read; a cursor consists of epoch and change. */
 function positionOf({ cursor, since, epoch }: ConversationChangesQuery): {

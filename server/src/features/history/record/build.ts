@@ -160,7 +160,7 @@ function refusedOn({ line }: Scene, c: ChannelLine): Pick<RecordedLeg, 'refused'
   const { reason, call_limit, extension } = mark.facts.refused!;
   return { refused: { at: msOf(mark.at_us), reason, call_limit, extension } };
 }
-/** The last outcome for each channel that waited for an app, on the leg that began their call. */
+/** The last outcome of a push for each channel that waited for an app; reported on the leg that began the call. */
 function pushesOn({ line }: Scene, c: ChannelLine): Pick<RecordedLeg, 'pushes'> {
   const last = new Map<string, NonNullable<RecordedLeg['pushes']>[number]>();
   for (const { at_us, call, channel, facts } of line.marks)
@@ -172,7 +172,7 @@ const SENT_ON = 23;
 /** Depending on timing, the engine writes or omits the cause of a device that forwarded its call. */
 const causeOf = (c: ChannelLine, disposition: LegDisposition): number | null =>
   c.cause === null || c.cause === 0 ? (disposition === 'diverted' && c.rung ? SENT_ON : null) : c.cause;
-/** A call back from parking dials the endpoint and not a number; a leg cut off by the loss of the engine may have none. */
+/** A call back from parking dials the endpoint, not a number; a leg cut off by the loss of the engine may have none. */
 const dialledOn = (c: ChannelLine): string =>
   (c.endpoint !== null && c.dialled.endsWith(`_${c.endpoint}`)) || (c.rung && c.dialled === '')
     ? (c.extension ?? '')

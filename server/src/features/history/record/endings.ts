@@ -32,7 +32,7 @@ export function rungDispositions(scene: Scene): ReadonlyMap<string, LegDispositi
   return found;
 }
 
-/** True if the caller left the queue by a key or was taken out of it, which ended the ringing: no agent failed to answer. */
+/** True if the ringing ended because the caller left the queue by a key or was taken out: no agent failed to answer. */
 function wasTakenBack({ line }: Scene, { channel, app }: Dialling, c: ChannelLine): boolean {
   if (!isSoon(app.to, c.to)) return false;
   const left = line.marks.find(
@@ -63,21 +63,21 @@ function rungDisposition(
     diverted,
     itself: c.hung_up_itself,
     cause: c.cause,
-    // A queue gives this cause to every ring that it takes back.
+    // A queue sets this cause on every ring that it takes back, also where no agent answered.
     answered: met || (!queued && !gave_up && c.cause === ANSWERED_ELSEWHERE),
     gave_up,
   });
 }
 const ANSWERED_ELSEWHERE = 26;
-/** The caller hung up before an answer. */
+/** True if the caller hung up before an answer. */
 function wasCancelled(dialler: Dialling | undefined): boolean {
   const newest = dialler?.channel.apps.findLast((a) => a.app === 'dial');
   return dialler !== undefined && newest === dialler.app && dialler.channel.dial_status === 'CANCEL';
 }
 
 /**
- * True if an application was the other side of the leg. Mailboxes count; announcements and menus on the way to a dialling
- * do not.
+ * True if an application was the other side of the leg. Mailboxes count; announcements and menus on the way to a
+ * dialling do not.
  */
 export const isService = (c: ChannelLine, s: Segment): boolean =>
   s.state === 'service' &&

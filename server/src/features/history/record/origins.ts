@@ -12,7 +12,7 @@ export interface Dialling {
 export interface Origin {
   /** Diallings that led to it, the nearest first; several where internal pairs lie between. */
   readonly chain: readonly Dialling[];
-  /** The outermost dialling, shared by all legs that ring together. Null where the engine rang the channel by itself. */
+  /** Outermost dialling, shared by all legs that ring together; null where the engine rang the channel by itself. */
   readonly top: Dialling | null;
   /** The leg it was rung for; null where the engine rang it by itself. */
   readonly by: ChannelLine | null;
@@ -100,7 +100,7 @@ const wasMoved = ({ channel, app }: Dialling): boolean => {
 };
 /** The engine cuts values at this length, so a long list of destinations may lack the wanted one. */
 const CUT = 1000;
-/** The newest dialling that names the channel. A queue names no channel; it rings only while its caller is in no bridge. */
+/** Newest dialling that names the channel. A queue names no channel and rings only while its caller is in no bridge. */
 function dialling(all: readonly Dialling[], rung: ChannelLine): Dialling | null {
   const name = nameOf(rung);
   let queue: Dialling | null = null;
@@ -148,7 +148,7 @@ function startedBy(all: readonly Dialling[], at: number): number {
   }
   return low;
 }
-/** Matches `Tech/name/…`, `Tech/name&…`, `Tech/name,…` and `Tech/number@name`; the name of a pair includes its technology. */
+/** Matches `Tech/name/…`, `Tech/name&…`, `Tech/name,…`, `Tech/number@name`; the name of a pair has its technology. */
 function names(data: string, name: string): boolean {
   for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
     const [before, after] = [data[at - 1], data[at + name.length]];

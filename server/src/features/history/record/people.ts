@@ -5,7 +5,7 @@
  *   a leg was answered ───────────────────────────────────────> in
  *   rung in vain ── another device answered that ringing ─────> no row
  *        └───────── else ─────────────────────────────────────> missed
- *   aimed at, with no device that could be rung ──────────────> missed
+ *   dialled or transferred to, with no device to ring ────────> missed
  */
 import type { z } from 'zod';
 import type { Disposition as DispositionSchema } from '@offhook/contract/history.ts';
@@ -27,7 +27,7 @@ export interface PersonRow {
   readonly extension: string;
   readonly direction: 'in' | 'out' | 'missed';
   readonly party: string;
-  /** As the engine showed it; the directory may have a better one. */
+  /** Name from the engine; the directory may have a better one. */
   readonly party_name: string;
   readonly started_us: number;
   readonly answered_us: number | null;
@@ -93,12 +93,12 @@ function rowOf(view: View, extension: string, legs: readonly Leg[]): PersonRow |
   return missed.length > 0 ? missedRow(view, extension, missed) : null;
 }
 
-/** The wait in a queue during which the leg was rung. */
+/** The visit during which the leg was rung; none for a retriever. */
 const visitOf = ({ record }: View, { recorded }: Leg): RecordedVisit | undefined =>
   recorded.role === 'retriever'
     ? undefined
     : record.visits.findLast((v) => v.from <= recorded.from && recorded.from <= v.to);
-/** No missed call: another device answered, or another agent answered the caller of the queue. */
+/** True if the leg missed no call: another device answered, or another agent answered the caller of the queue. */
 function takenElsewhere(view: View, leg: Leg): boolean {
   const { line, rungBy, origins } = view.scene;
   const { top } = origins.of(leg.line);
@@ -117,7 +117,7 @@ const us = (ms: number): number => ms * 1000;
 const isTalk = (s: Segment): boolean => s.with.length > 0 && (s.state === 'connected' || s.state === 'held');
 /** True while an application was the other side, e.g. a mailbox or the echo test. */
 const isServed = (leg: Leg, s: Segment): boolean => leg.recorded.role === 'caller' && isService(leg.line, s);
-/** Talk and hold of all legs of one side from its answer on; overlaps count once. */
+/** Talk and hold of the legs of one extension from its answer on, in seconds; overlaps count once. */
 function talkOf(legs: readonly Leg[], answered: number | null) {
   const from = answered ?? Infinity;
   const all = legs.flatMap((leg) =>

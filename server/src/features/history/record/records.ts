@@ -78,7 +78,7 @@ export function compareCalls(a: string, b: string): number {
 /** True for the key of a pair between two engines: the id of the half that called. */
 export const isChannel = (key: string): boolean => /^[A-Za-z0-9_-]{1,40}:\d{9,12}\.\d{1,12}$/.test(key);
 
-/** As `compareCalls`; those that began at another engine by a call of this conversation come last. */
+/** As `compareCalls`, but the calls in `far`, which a call of this conversation began at another engine, come last. */
 export const firstOf = (a: string, b: string, far: ReadonlySet<string>): number =>
   Number(far.has(a)) - Number(far.has(b)) || compareCalls(a, b);
 
@@ -94,7 +94,7 @@ export function isComplete(records: readonly KnownRecord[]): boolean {
     if (type === 'linked_end') closed = true;
     if (pair !== null) halves.set(pair, (halves.get(pair) ?? new Set()).add(channel));
   }
-  // An answered call to another engine has records of that one too.
+  // An answered call to another engine also has records of that engine.
   for (const { type, pair } of records)
     if (type === 'answer' && pair !== null && isChannel(pair) && halves.get(pair)!.size < 2) return false;
   return closed && started.size === ended.size;

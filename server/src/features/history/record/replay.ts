@@ -8,7 +8,7 @@ import { isDialling, isLeg } from './timeline.ts';
 import type { AppSpan, BridgeSpan, ChannelLine, Timeline } from './timeline.ts';
 
 export type Segment = RecordedSegment;
-/** Applications that wait for a key of the caller. */
+/** Name in the record of applications that wait for a key of the caller. */
 export const MENU = 'menu';
 const CONFERENCE = 'conference';
 /** Applications that answer a call themselves, and their names in the record. */
@@ -25,7 +25,7 @@ export const SERVICES: Readonly<Record<string, string>> = {
 export const ANNOUNCEMENT = 'announcement';
 /** A gap shorter than this, in ms, is a delay between two steps of the engine and no state of its own. */
 export const GAP_MS = 400;
-/** A leg that is moved passes through states shorter than this, in ms; they are dropped. */
+/** A moved leg passes through connected or held states shorter than this, in ms; they count as the earlier state. */
 const PASSING_MS = 50;
 /** Limit of legs in `with`; above it, each join and leave is recorded only for the leg itself. */
 const NAMED = 32;
@@ -48,9 +48,9 @@ interface Now {
 }
 interface RunningApp {
   readonly span: AppSpan;
-  /** It rang a leg. */
+  /** True once it has rung a leg. */
   rings: boolean;
-  /** The leg got connected through it: later states are not part of its dialling. */
+  /** True once the leg was connected through it: later states are not part of its dialling. */
   met: boolean;
 }
 interface Stretch {
@@ -338,7 +338,7 @@ function viewOfApps(apps: readonly RunningApp[]): View | null {
   return service === null ? null : { ...plain('service'), service };
 }
 
-/** Without gaps from the start of the leg to its end: time between two steps of the engine belongs to the earlier state. */
+/** No gaps from the start of the leg to its end: a delay between steps of the engine counts as the earlier state. */
 function settled(now: Now): readonly Segment[] {
   const [from, to] = [msOf(now.line.from), msOf(now.line.to)];
   const { stretches } = now;

@@ -18,10 +18,10 @@ const MANY = 32;
 export interface Scene {
   readonly line: Timeline;
   readonly origins: Origins;
-  /** Real channels, in order of their start. */
+  /** Channels of parties (`isLeg`), in order of their start. */
   readonly legs: readonly ChannelLine[];
   readonly byName: ReadonlyMap<string, ChannelLine>;
-  /** Legs that one dialling of a leg rang, by that dialling. */
+  /** Legs that were rung, by their outermost dialling. */
   readonly rungBy: ReadonlyMap<AppSpan, readonly ChannelLine[]>;
   /** Legs that were rung, by each channel that dialled on the way to them. */
   readonly rungVia: ReadonlyMap<string, readonly ChannelLine[]>;

@@ -27,7 +27,7 @@ export interface ChannelLine extends Span {
   readonly pair: string | null;
   readonly number: string;
   readonly caller_name: string;
-  /** First channel of a call: it was not rung, it dialled, or the engine placed the call for it. */
+  /** First channel of a call: it dialled, or the engine placed the call for it. */
   readonly first: boolean;
   /** True if the engine rang it. */
   readonly rung: boolean;
@@ -49,7 +49,7 @@ export interface ChannelLine extends Span {
   /** Extensions that its dialling or transfers reach, with the time of the first such record. */
   readonly reaches: ReadonlyMap<string, number>;
 }
-/** Neither a half of an internal pair nor a helper of the engine. */
+/** True for a channel that is neither a half of an internal pair nor a helper of the engine. */
 export const isLeg = (c: ChannelLine): boolean => c.endpoint !== null && c.pair === null;
 /** True if an application of this name rings other channels. */
 export const isDialling = (app: string): boolean => app === 'dial' || app === 'queue';
@@ -133,8 +133,8 @@ const serialOf = (channel: string): number | null => {
 /** Smaller distances are not evidence of a clock that was set back. */
 const SET_BACK_US = 1_000_000;
 /**
- * After the clock was set back during a conversation, records lie before the start of its first channel. They are moved
- * behind the records until then; distances between them stay.
+ * A clock that is set back during a conversation gives records a time before the start of its first channel. They are
+ * moved behind all other records; distances between them stay.
  */
 function straightened(records: readonly KnownRecord[]): readonly KnownRecord[] {
   // Serial numbers of two engines cannot be compared.
@@ -169,7 +169,7 @@ interface Draft {
   passed_on: number | undefined;
   trunk: string | null;
   endpoint: string | null;
-  /** A half of a call between two engines has one only once the dialplan ran. */
+  /** A half of a call between two engines gets its pair only when the dialplan has run. */
   pair: string | null;
   number: string;
   caller_name: string;

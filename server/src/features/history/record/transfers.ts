@@ -60,7 +60,7 @@ function blind({ scene, segments, ...deps }: TransferDeps, r: KnownRecord): Reco
     ...outcomeOf({ scene, segments, ...deps }, moved, reached, r.at_us),
   };
 }
-/** A channel may ring before the record of its cause, in microseconds. */
+/** A channel may begin this long before the record of its cause, in microseconds. */
 const STEP_US = 10_000;
 /** Legs rung by the diallings of this channel in that interval. */
 const ringsAfter = (scene: Scene, channel: string, from: number, to: number): readonly ChannelLine[] =>

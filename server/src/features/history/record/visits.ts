@@ -22,7 +22,7 @@ const OUTCOMES: Readonly<Record<NonNullable<KnownRecord['facts']['queue_status']
 interface Join {
   readonly channel: ChannelLine;
   readonly apps: AppSpan[];
-  /** Time at which the channel joined another queue, or this one again. */
+  /** Time in ms at which the channel joined another queue, or this one again; Infinity for none. */
   until: number;
 }
 

@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely';
 import { inChunks, readFact, writeFact } from './store.ts';
 import type { Tables } from './tables.ts';
 
-/** Fields with ids of records, channels and queues; a match in them would be chance. */
+/** Fields with ids of records, channels and queues; a match in them would be a coincidence. */
 const NOT_PERSONAL: ReadonlySet<string> = new Set([
   'key',
   'type',
@@ -114,7 +114,7 @@ async function tokenKey(db: Kysely<Tables>): Promise<Buffer> {
   await writeFact(db, 'token_key', key.toString('base64url'));
   return key;
 }
-/** Later records of these calls are erased when they are stored. */
+/** Stores tombstones, with which `withoutErased` removes the subject from later records of these calls. */
 export async function setTombstones(
   db: Kysely<Tables>,
   calls: readonly string[],

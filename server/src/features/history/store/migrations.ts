@@ -23,7 +23,7 @@ async function createRecords(schema: Schema): Promise<void> {
   await createTable(schema)`history_malformed (
     id integer primary key autoincrement, seen_at bigint not null, line text not null)`;
   await createTable(schema)`history_facts (key text primary key, value text not null)`;
-  // A rebuild goes by time alone.
+  // A rebuild reads by time, whatever the state.
   await createIndex(schema)`history_conversations_last on history_conversations (last_us, root)`;
   await createTable(schema)`history_tombstones (
     call text not null, placeholder text not null, tokens text not null,
@@ -39,7 +39,7 @@ async function createRows(schema: Schema): Promise<void> {
     talk_seconds integer not null, hold_seconds integer not null, duration integer not null,
     disposition text not null, channel text not null, dstchannel text not null, device text, queue text,
     hidden integer not null, constraint history_rows_party unique (root, extension))`;
-  // One index for each way a page is asked for (own view or all, one direction or all); those by direction cover the stats.
+  // One index for each kind of page (own view or all, one direction or all); those by direction also cover the stats.
   await createIndex(schema)`history_rows_own on history_rows (extension, hidden, started_us, id)`;
   await createIndex(schema)`
     history_rows_own_direction on history_rows (extension, hidden, direction, started_us, id, talk_seconds)`;
@@ -47,7 +47,7 @@ async function createRows(schema: Schema): Promise<void> {
   await createIndex(schema)`
     history_rows_all_direction on history_rows (extension, direction, started_us, id, talk_seconds)`;
   await createTable(schema)`history_terms (id integer primary key autoincrement, text text not null unique)`;
-  // Everything that a search and its stats need.
+  // Covers all columns that a search and its stats read.
   await createIndex(schema)`
     history_rows_search on history_rows (search, extension, started_us, id, hidden, direction, talk_seconds)`;
 }

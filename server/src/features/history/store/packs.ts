@@ -15,7 +15,7 @@ export const BUILT = { no: 0, yes: 1, packed: 2 } as const;
 const callsOf = (db: Kysely<Tables>, root: string) =>
   db.selectFrom('history_calls').select('call').where('root', '=', root);
 
-/** All call records of these conversations by root, packed ones included. Of duplicates, the first stored is returned. */
+/** All call records of these conversations by root, packed ones too. Of duplicates, the first stored is returned. */
 export async function recordsOf(
   db: Kysely<Tables>,
   roots: readonly string[],
@@ -49,8 +49,8 @@ export async function storeRecords(db: Kysely<Tables>, records: readonly KnownRe
 }
 
 /**
- * Packs the call records of conversations without a new one since `before_us`, to about a tenth of the space; a rebuild still
- * reads them. A record that arrives later is stored unpacked and is packed in the next run.
+ * Packs the call records of conversations without a new one since `before_us`, to about a tenth of the space; a rebuild
+ * still reads them. A record that arrives later is stored unpacked and is packed in the next run.
  */
 export async function packRecords(store: Store, before_us: number): Promise<void> {
   for (;;) {
@@ -87,17 +87,17 @@ export async function packRecords(store: Store, before_us: number): Promise<void
 
 /** Measured with 2 to 12 kB of JSON: two thirds of the time of deflate at its fastest level, for the same size. */
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-/** First byte of what zstd wrote. */
+/** First byte of zstd data. */
 const ZSTD = 0x28;
 
 /** For call records, which are written often and read for a rebuild only. */
 export const pack = (json: string): Buffer => zstdCompressSync(json, FAST);
-/** Also reads gzip, which releases before 0.2 wrote. */
+/** Also reads zlib, which `writeRecord` writes, and gzip, which releases before 0.2 wrote. */
 export const unpack = <T>(bytes: Uint8Array): T =>
   JSON.parse((bytes[0] === ZSTD ? zstdDecompressSync(bytes) : unzipSync(bytes)).toString()) as T;
 
 export const readRecord = (bytes: Uint8Array): ConversationRecord => unpack<ConversationRecord>(bytes);
-/** Deflate: a page of a list reads fifty records, each in 10 µs where zstd takes 27 (2.5 kB of JSON), for the same size. */
+/** Deflate: a page of a list reads fifty records, each in 10 µs instead of 27 with zstd (2.5 kB of JSON, same size). */
 export const writeRecord = (record: ConversationRecord): Buffer =>
   deflateSync(JSON.stringify(record), { level: constants.Z_BEST_SPEED });
 /** Hash of the record without `built_by`: a new version of the build rules alone is not a change. */

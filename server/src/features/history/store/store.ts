@@ -22,10 +22,11 @@ export async function insertAll<T>(
 }
 
 /**
- * `cursor_key` signs cursors; `token_key` hashes tombstones; `boot` is the newest start of the engine, `restarted_us` the
- * time it was noticed; `published`, `wrap_ups` and `proof` are positions in the journal up to which it was read for
- * these; `rebuild` is the progress of an unfinished rebuild. `checkpoint:<node>` is the position in the call records of a node
- * that has a name; `boot:<node>` and `restarted_us:<node>` are of another engine of the site.
+ * `cursor_key` signs cursors; `token_key` hashes tombstones. `checkpoint` is the position in the call records, in that
+ * of a node with a name `checkpoint:<node>`. `boot` is the newest start of the engine, `restarted_us` the time at which
+ * a restart was noticed; those of another engine of the site are `boot:<node>` and `restarted_us:<node>`. `published`,
+ * `wrap_ups` and `proof` are the positions up to which the publisher, the wrap-ups and the prover have read the
+ * journal; `rebuild` is the progress of an unfinished rebuild.
  */
 export type FactKey =
   | 'checkpoint'
@@ -55,7 +56,7 @@ export async function writeFact(db: Kysely<Tables>, key: FactKey, value: string)
 
 /**
  * Takes the next `n` positions in the feed of changes and returns the first. Other writers wait for the end of this
- * transaction, so that a reader never finds a position before one it has passed.
+ * transaction, so that no new position appears before one that a reader has passed.
  */
 export async function takeChanges(db: Kysely<Tables>, n: number): Promise<number> {
   const { value } = await db

@@ -25,7 +25,7 @@ export interface ConversationRow {
   last_us: number;
   /** 1 after the first record of the end of one of its calls. */
   closing: number;
-  /** State of its rows (`BUILT`); later records write them again. */
+  /** One of `BUILT`; later records build the conversation again. */
   built: number;
   built_by: number;
 }
@@ -60,7 +60,7 @@ interface PartyTermRow {
   id: Generated<number>;
   text: string;
 }
-/** Listed fields of one conversation; `record` is the whole. Times in milliseconds since 1970. */
+/** Listed fields of one conversation; `record` has all of them. Times in milliseconds since 1970. */
 export interface ConversationIndexRow {
   id: Generated<number>;
   root: string;
@@ -84,7 +84,7 @@ export interface ConversationIndexRow {
   cells: string;
   /** Hash of the record's JSON: an unchanged record is not written again. */
   fingerprint: string;
-  /** 1 if data of it was erased on request; its call records have lost it, too. */
+  /** 1 if personal data was erased on request, from this row and from the call records. */
   erased: number;
 }
 /** An event to publish; deleted after it is in the journal. */
@@ -94,7 +94,7 @@ export interface OutboxRow {
   kind: 'opened' | 'updated' | 'finalised';
   revision: number;
 }
-/** An id that became part of another conversation, for the feed of changes; `history_calls` has its new root. */
+/** A conversation that became part of another one, for the feed of changes; `history_calls` has its new root. */
 interface MergedRow {
   root: string;
   change: number;
@@ -106,7 +106,7 @@ export interface ConversationKeyRow {
   started_ms: number;
   conversation: number;
 }
-/** A folded name or number that finds this key in a search; stored once. */
+/** Folded names and numbers with which a search finds this key; stored once. */
 interface TermRow {
   id: Generated<number>;
   kind: ConversationKeyRow['kind'];
@@ -172,14 +172,14 @@ export interface Tables {
   /** Channels of the service's test calls (proof/gaps.ts). */
   history_test_channels: { channel: string; at_ms: number };
   history_loose: LooseRow;
-  /** Records of conversations without a new one for some time: a JSON array, compressed. */
+  /** Call records of conversations without a new one for 48 hours: a JSON array, compressed. */
   history_packs: { root: string; records: Uint8Array };
   history_channels: ChannelRow;
   history_calls: CallRow;
   history_conversations: ConversationRow;
   history_rows: HistoryRow;
   history_terms: PartyTermRow;
-  /** Calls with erased data; `tokens` recognise it without storing it (`eraser.ts`). */
+  /** Calls with erased data; `tokens` are hashes that recognise the data (`eraser.ts`). */
   history_tombstones: { call: string; placeholder: string; tokens: string };
   history_malformed: { id: Generated<number>; seen_at: number; line: string };
   /** `FactKey` (store.ts). */
