@@ -1,8 +1,7 @@
 /**
- * Publishes the calls that the engine refused, to numbers outside and of blocked callers, and writes them to the audit trail.
- * They are read from the
- * engine's call records, so those of a time without the service follow when it is back; a record that is read twice is
- * published twice.
+ * Publishes calls that the engine refused (to numbers outside, and of blocked callers) and writes them to the audit
+ * trail. It reads the engine's call records, so calls refused while the service was down follow after its start; a
+ * record that is read twice is published twice.
  */
 import { messageOf } from '../../core/errors.ts';
 import { rfc3339 } from '../../core/clock.ts';
@@ -13,9 +12,9 @@ import type { Clock } from '../../ports/clock.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 
 const MINUTE_MS = 60_000;
-/** Older refusals are not published: they come from call records that are read again from the beginning. */
+/** Older refusals are not published: they appear only when all call records are read again from the beginning. */
 const NEWS_MS = 24 * 60 * MINUTE_MS;
-/** Extensions and reasons of the last minute; a full list forgets the oldest. */
+/** Limit of keys in `#written`; beyond it the oldest is forgotten. */
 const MOST_REMEMBERED = 1_000;
 
 export interface RefusalDeps {
@@ -23,13 +22,13 @@ export interface RefusalDeps {
   readonly audit: Audit;
   readonly clock: Clock;
   readonly log: Log;
-  /** A feature code wrote a rule for callers. */
+  /** Called when a call record shows that a feature code wrote a rule for callers. */
   readonly ruleWritten: () => void;
 }
 
 export class Refusals {
   readonly #deps: RefusalDeps;
-  /** Minute of the newest line of the audit trail, by what it is about: a flood is one line a minute. */
+  /** Minute of the newest audit entry by extension, reason and limit: a flood of refusals makes one entry a minute. */
   readonly #written = new Map<string, number>();
 
   constructor(deps: RefusalDeps) {

@@ -1,6 +1,7 @@
 /**
- * Rules that block or allow callers. The engine's own store has them in each spelling of their number, so that they hold while
- * the service is down; a feature code writes there first, and the service reads it on its event, or when it is back.
+ * Rules that block or allow callers. The engine's own store has each rule in every spelling of its number, so rules
+ * hold while the service is down. A feature code writes a rule into that store; the service reads it when the call
+ * record of the code arrives, or after its next connect.
  */
 import { MAX_CALLER_RULES } from '@offhook/contract/caller-rules.ts';
 import type { CallerRule, NewCallerRule, RuleAction } from '@offhook/contract/caller-rules.ts';
@@ -27,7 +28,7 @@ import { migrations } from './tables.ts';
 export interface CallerRuleDeps {
   readonly store: Store;
   readonly engine: CallerRuleVerbs;
-  /** Of the site: its numbers also arrive as they are dialled there. */
+  /** Country of the site: numbers of this country also arrive in their national spelling. */
   readonly country: string;
   readonly audit: Required<Audit>;
   readonly clock: Clock;
@@ -112,11 +113,11 @@ export class CallerRules {
       await this.#delete(row, caller.username, ip);
     });
   }
-  /** The engine is there again: makes its store as the rules are. */
+  /** Call after each connect to the engine: makes its store equal to the rules. */
   again(): void {
     this.#copy.again();
   }
-  /** A feature code wrote a rule. */
+  /** Call when a feature code wrote a rule into the engine's store. */
   readonly written = (): void => this.#copy.changed();
   close(): Promise<void> {
     return this.#copy.close();
@@ -134,7 +135,7 @@ export class CallerRules {
           if (subject.isIn(row.number)) await this.#delete(row, null, null);
           else await this.#without(row, subject, placeholder);
         this.#forgets = true;
-        // Without the engine they go as soon as it is back.
+        // While the engine is away, the next `#compare` deletes them.
         await this.#forgetLast().catch((error: unknown) => {
           if (!(error instanceof ServiceError) || error.code !== 'engine_unavailable') throw error;
         });
@@ -244,7 +245,7 @@ export class CallerRules {
     await this.#deps.engine.forgetLastCallers({ signal: this.#copy.signal });
     this.#forgets = false;
   }
-  /** Takes what feature codes wrote, then makes the engine's store as the rules are. */
+  /** Adopts the rules that feature codes wrote, then makes the engine's store equal to all rules. */
   async #compare(signal: AbortSignal): Promise<void> {
     const { engine } = this.#deps;
     if (this.#forgets) await this.#forgetLast();

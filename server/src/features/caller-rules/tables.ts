@@ -6,7 +6,7 @@ export interface RuleRow {
   readonly id: number;
   readonly action: CallerRule['action'];
   readonly match: CallerRule['match'];
-  /** `anonymous` where the rule has no number. */
+  /** `anonymous` for the rule about callers without a number. */
   readonly number: string;
   readonly note: string | null;
   readonly created_by: string;

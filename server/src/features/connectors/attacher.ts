@@ -18,7 +18,7 @@ export interface AttacherParts extends KeeperDeps {
   readonly attachments: ConnectorAttachments;
   readonly settle_seconds: number;
   readonly audio: RecordingAudio;
-  /** True while the entries wait for the system too. */
+  /** True while the system is away, so that the entries wait. */
   readonly isAway: () => boolean;
   /** Makes the entries wait until the system is back. */
   readonly leave: (failure: ConnectorFailure) => void;
@@ -27,8 +27,8 @@ export interface AttacherParts extends KeeperDeps {
 const POLL_MS = 60_000;
 
 /**
- * Attaches the stored recordings of conversations to their entries in one system, each once, and removes those that were
- * deleted. It runs beside the entries, because an upload may take minutes.
+ * Attaches the stored recordings of conversations to their entries in one system, each once, and removes copies of
+ * deleted recordings. It runs beside the entries, because an upload may take minutes.
  */
 export class Attacher {
   readonly #parts: AttacherParts;
@@ -61,8 +61,8 @@ export class Attacher {
     return this.#loop.close(grace);
   }
   /**
-   * Notes which recordings of a conversation its entry is to have: all stored ones; none without `conversation`, whose entry
-   * is not wanted.
+   * Stores which recordings the entry of a conversation should have: all stored ones, or none if `conversation` is null
+   * because it needs no entry.
    */
   async want(row: Entry, conversation: Conversation | null): Promise<void> {
     const { store, clock, connector } = this.#parts;
@@ -156,7 +156,7 @@ export class Attacher {
     }
     await this.#send(row, () => attachments.create(subject, audio, this.#loop.broken));
   }
-  /** The audio of a row; null without a file, undefined where it cannot be read now and the row waits. */
+  /** Audio of a row; null if there is no file, undefined if it cannot be read now, so that the row waits. */
   async #open(row: Entry): Promise<OpenAudio | null | undefined> {
     const { audio, clock, chance } = this.#parts;
     try {
@@ -187,7 +187,7 @@ export class Attacher {
     const { attachments, clock } = this.#parts;
     if (attachments.removes)
       return this.#send(row, () => attachments.remove(row.remote_id!, subject, this.#loop.broken));
-    // It is deleted with its entry.
+    // The system deleted the copy with its entry.
     if (entry.state === 'removed') {
       await this.#put(row, (now) => ledger.removed(now, clock.now()));
       return;
@@ -204,7 +204,7 @@ export class Attacher {
     const { store, clock, log, chance, audit, connector } = this.#parts;
     const detail = { recording: read.recording, conversation: read.conversation };
     const action = read.task === 'remove' ? 'connector.recording_removed' : 'connector.recording_sent';
-    // The line of the trail comes first: a recording that left cannot be called back to write it.
+    // The audit entry comes first, because a sent recording cannot be taken back if the entry fails.
     const row = await this.#put(
       read,
       (now) => ledger.claimed(now, clock.now()),

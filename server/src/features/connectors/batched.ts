@@ -1,6 +1,6 @@
 /**
- * Runs `work` for all requests that came while it ran for earlier ones: one commit for many. It resolves with one result for
- * each, in order; where it throws, each request rejects.
+ * Runs `work` once for all requests that arrived while it ran for earlier ones, so that many share one commit. `work`
+ * resolves with one result for each request, in order; if it rejects, each of these requests rejects.
  */
 export function batched<T, R>(work: (all: readonly T[]) => Promise<readonly R[]>): (one: T) => Promise<R> {
   let next: { readonly all: T[]; readonly results: Promise<readonly R[]> } | null = null;

@@ -1,10 +1,10 @@
 import type { Conversation } from '@offhook/contract/conversations.ts';
 import type { CallView, ConnectorEntries, PersonView } from './format/session.ts';
 
-/** Notes of one conversation that an entry holds, the newest. */
+/** Limit of notes in an entry; the newest notes of the conversation are used. */
 const MAX_NOTES = 20;
 
-/** Words of a connector file for a direction, and those of a title. */
+/** Direction as connector files use it, and its words in a title. */
 const DIRECTIONS = {
   in: ['inbound', 'Incoming call'],
   out: ['outbound', 'Outgoing call'],
@@ -42,11 +42,11 @@ const clock = (seconds: number): string =>
   `${Math.floor(seconds / 60)}:${String(Math.round(seconds) % 60).padStart(2, '0')}`;
 const escaped = (text: string): string =>
   text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]!);
-/** Outside number in E.164, else as received. */
+/** Number of the outside party in E.164 if it has that form, else as received; empty if unknown. */
 export const numberOf = ({ customer }: Pick<Conversation, 'customer'>): string =>
   customer?.number_e164 ?? customer?.number ?? '';
 
-/** Extensions that talked, each once, in the order in which they left. */
+/** Extensions that talked, each once, in the order in which they left for the last time. */
 const talkers = ({ legs }: Conversation): string[] => {
   const talked = legs
     .filter(({ talk_time }) => talk_time > 0)
@@ -62,7 +62,7 @@ function longest({ legs }: Conversation): string | undefined {
       talked.set(participant.extension, (talked.get(participant.extension) ?? 0) + talk_time);
   return [...talked].toSorted(([, a], [, b]) => b - a)[0]?.[0];
 }
-/** Extension that handled the call by the rule of the file, else the first that took part. */
+/** Extension that handled the call by the file's rule; if none talked, the last agent, else the first extension. */
 export function handledBy(conversation: Conversation, rule: ConnectorEntries['handled_by']): string | null {
   const all = talkers(conversation);
   const chosen = { last: all.at(-1), first: all[0], longest: longest(conversation) }[rule];
@@ -70,8 +70,8 @@ export function handledBy(conversation: Conversation, rule: ConnectorEntries['ha
 }
 
 /**
- * A conversation as expressions of a connector file read it; `publicUrl` is the address of the console, or empty, `person`
- * finds a person by extension.
+ * A conversation in the form that expressions of a connector file read. `publicUrl`: address of the console, or empty;
+ * `person` finds a person by extension.
  */
 export function callOf(
   conversation: Conversation,
@@ -104,7 +104,7 @@ export function callOf(
     ...(number === '' ? [] : [`Number: ${number}`]),
     ...(customer === null || customer.name === '' ? [] : [`Name: ${customer.name}`]),
     ...(answered ? [`Talked: ${clock(talk_seconds)}`] : []),
-    // After a transfer the last of them handled it.
+    // In order of time: after a transfer, the last one handled the call.
     ...(talked.length > 0 ? [`With: ${talked.join(', then ')}`] : []),
     ...(outcome === null ? [] : [`Outcome: ${[outcome.code, outcome.text].filter(Boolean).join(', ')}`]),
     ...(note === '' ? [] : [note]),

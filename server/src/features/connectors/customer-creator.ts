@@ -18,18 +18,18 @@ export interface CreatorDeps {
   readonly clock: Clock;
   readonly log: Log;
 }
-/** Limit of the requests of a creation, with their wait for the limits of the file. */
+/** Limit of all requests of one creation, including their wait for the limits of the file. */
 const CREATE_MS = 60_000;
 
-/** Creates customers in connected systems, after a look whether they have one with the number. */
+/** Creates customers in connected systems, unless a lookup finds one with the same number. */
 export class CustomerCreator {
   readonly #deps: CreatorDeps;
-  /** Connectors and numbers with a creation under way. */
+  /** Connectors and numbers (`id:number`) with a creation in progress. */
   readonly #underWay = new Set<string>();
   constructor(deps: CreatorDeps) {
     this.#deps = deps;
   }
-  /** Throws `invalid_request` for a connector that cannot, and `too_many_requests` while the same is under way. */
+  /** Throws `invalid_request` for a connector that creates no customers, `too_many_requests` for an equal creation. */
   async create(running: Running, actor: Actor, name: string, e164: string): Promise<Made> {
     const { row, session, words } = running;
     if (!row.enabled || session === null)
@@ -50,7 +50,7 @@ export class CustomerCreator {
       });
     this.#underWay.add(key);
     try {
-      // A person waits for the answer, so it precedes entries.
+      // A person waits for the answer, so these requests precede those of entries.
       return await rankedWithin(this.#deps.clock, 'lookup', CREATE_MS, (signal) =>
         this.#create(running, createCustomer, actor, { name, e164 }, signal),
       );
@@ -66,7 +66,7 @@ export class CustomerCreator {
     signal: AbortSignal,
   ): Promise<Made> {
     const { people } = this.#deps;
-    // Looked up again: an earlier creation whose answer was lost may have made the customer.
+    // Look up again: an earlier creation with a lost answer may have made the customer.
     const found = await session!.lookup?.(e164, signal);
     if (found !== undefined && found.kind !== 'done') return failed('not_created', found);
     const [known] = found?.value ?? [];

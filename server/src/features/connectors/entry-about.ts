@@ -9,7 +9,7 @@ import type { ConnectorEntries, ConnectorSession, EntrySubject } from './format/
 import type { Entry } from './ledger.ts';
 import type { Directory } from './people.ts';
 
-/** Current content of an entry; `words`: reason why the conversation needs none. */
+/** Current content of an entry. `words`: reason why the conversation needs no entry; null if it needs one. */
 export interface About {
   readonly subject: EntrySubject;
   readonly conversation: Conversation;
@@ -65,7 +65,7 @@ export async function aboutOf(
           : null;
   return { subject, conversation, change: conversation.change, hash: digestOf(subject), words };
 }
-/** The customer of the entry: the one that it has, else the first with the number. */
+/** Customer of the entry: its present one, else the one that the file's rule chooses among those with the number. */
 async function customerOf(
   row: Entry,
   number: string,
@@ -80,7 +80,7 @@ async function customerOf(
   if (row.customer_id === null) return chosenOf(found.value, entries.matches);
   return { ...NO_CUSTOMER, id: row.customer_id };
 }
-/** The customer of a new entry where the system has these with the number. */
+/** Customer of a new entry, by the rule of the file, among those with the number. */
 function chosenOf(
   found: readonly ConnectorCustomer[],
   rule: ConnectorEntries['matches'],
@@ -89,7 +89,7 @@ function chosenOf(
   const company = rule === 'company' ? found.find(({ kind }) => kind === 'company') : undefined;
   return company ?? found[0] ?? null;
 }
-/** For a deleted conversation, whose entry can still be removed or searched for. */
+/** Subject for a deleted conversation, whose entry can still be removed or searched for. */
 export function emptySubject({ conversation, customer_id }: Entry): EntrySubject {
   return {
     call: { ...NO_CALL, id: conversation },

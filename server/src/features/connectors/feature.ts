@@ -1,4 +1,4 @@
-/** Connectors: their settings, the ledger of entries and the keepers that keep it. */
+/** Composes the connectors: their service, gauges, personal data and health findings. */
 import type { ConnectorPush } from '@offhook/contract/connectors.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { random } from '../../core/chance.ts';
@@ -34,13 +34,13 @@ export interface ConnectorsOptions {
   /** Receives the customers of the systems. */
   readonly customers: CustomerSources;
   readonly verbs: ConnectorVerbs;
-  /** Judges addresses; the one of the webhooks, whose settings allow private ones. */
+  /** Checks addresses before requests. Shared with the webhooks, whose settings can permit private addresses. */
   readonly guard: Guard;
   /** Folders of connector files. */
   readonly folders: { readonly release: string; readonly own: string };
   /** Address of the console, or empty. */
   readonly publicUrl: string;
-  /** The site's, or empty (config.ts). */
+  /** Country of the site, or empty (config.ts). */
   readonly country: string;
   readonly resolve?: Resolve;
   readonly chance?: () => number;

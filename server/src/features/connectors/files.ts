@@ -4,14 +4,14 @@ import type { ConnectorFileInfo } from '@offhook/contract/connectors.ts';
 import { loadConnector } from './format/load.ts';
 import type { ConnectorFile, LoadedConnector } from './format/load.ts';
 
-/** Files read of each folder. */
+/** Limit of files listed from each folder. */
 const MAX_FILES = 200;
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}\.yaml$/;
 const OWN = 'own/';
 
-/** Connector files of the release, and those of the site, which are named `own/…`. */
+/** Connector files of the release, and those of the site with keys `own/…`. */
 export interface ConnectorFolders {
-  /** Null where there is no such file. */
+  /** Text of the file; null if it cannot be read. */
   read(key: string): Promise<string | null>;
   list(): Promise<ConnectorFileInfo[]>;
 }

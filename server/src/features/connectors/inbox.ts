@@ -11,11 +11,11 @@ import { rankedWithin } from './ranked.ts';
 import type { Running } from './running.ts';
 import type { ConnectorStore } from './store.ts';
 
-/** Actions of other features for a connected system; each throws as its operation does. `person`: an extension or an e-mail. */
+/** Actions of other features, each with the errors of its operation. `person`: an extension or an e-mail address. */
 export interface ConnectorVerbs {
   call(person: string, number: string, ip: string | null): Promise<void>;
   note(connector: string, conversation: string, text: string, ip: string | null): Promise<void>;
-  /** Hangs up an incoming call that no person has answered; false for any other one. */
+  /** Hangs up an incoming call that no person has answered; false for any other call. */
   reject(connector: string, call: string): Promise<boolean>;
 }
 export interface InboxDeps {
@@ -25,17 +25,17 @@ export interface InboxDeps {
   readonly phonebook: PhonebookWriter;
   readonly people: Pick<Directory, 'emailOf'>;
   readonly verbs: ConnectorVerbs;
-  /** The customers of a connector changed. */
+  /** Called when customers of a connector changed, so that stored lookups are dropped. */
   readonly changed: (connector: number) => void;
 }
-/** Limit of reading the users of a system. */
+/** Limit of time for reading the users of a system. */
 const USERS_MS = 5_000;
-/** Time for which the id of a message is kept. */
+/** Time for which the id of a message is stored to recognise repetitions. */
 const KNOWN_MS = 86_400_000;
 const MESSAGES = { burst: 120, per_second: 2 } as const;
 const UNPROVEN = { burst: 10, per_second: 10 / 60 } as const;
 
-/** Acts on messages of connected systems: each that proves itself, once. */
+/** Performs the actions of messages from connected systems: only of authentic messages, and once for each. */
 export class Inbox {
   readonly #deps: InboxDeps;
   readonly #messages: ReturnType<typeof createRateLimit>;
@@ -45,7 +45,7 @@ export class Inbox {
     this.#messages = createRateLimit(deps.clock, MESSAGES);
     this.#unproven = createRateLimit(deps.clock, UNPROVEN);
   }
-  /** `running`: the connector, where there is one. Throws the errors of the operation. */
+  /** `running`: the connector; undefined if there is none. Throws the errors of the operation. */
   async receive(
     running: Running | undefined,
     message: InboxMessage,
@@ -55,7 +55,7 @@ export class Inbox {
     if (this.#unproven.left(address).remaining < 1) throw tooMany(60);
     const { store, clock } = this.#deps;
     const read = running?.row.enabled === true ? running.session?.inbox?.(message) : undefined;
-    // One error for a wrong secret and for a connector that does not exist, is off or has no inbox: a sender learns nothing.
+    // The same error for a wrong secret and for a connector that is missing, disabled or without inbox reveals nothing.
     if (running === undefined || read === undefined || read.kind === 'refused') {
       this.#unproven.allows(address);
       throw new ServiceError('not_authenticated', 'the message has no valid signature of this connector');
@@ -72,7 +72,7 @@ export class Inbox {
         await this.#record(running, wish, 'ok', ip);
       } catch (error) {
         await this.#record(running, wish, 'failed', ip);
-        // The system may send the message again, which would repeat the steps that were done.
+        // Accept a repetition only if no action was done, because it would perform the done ones again.
         if (n === 0) await store.untake(id, read.id);
         throw error;
       }

@@ -32,7 +32,7 @@ export interface KeeperDeps {
   readonly audio: RecordingAudio;
 }
 export interface KeeperOptions extends KeeperDeps {
-  /** Limit of requests under way of the connector's file. */
+  /** Limit of concurrent requests in the connector's file. */
   readonly at_once: number;
 }
 /** Why a connector sends nothing now. */
@@ -40,22 +40,22 @@ export interface Away {
   readonly state: Extract<ConnectorState, 'away' | 'disconnected'>;
   readonly words: string;
   readonly since: number;
-  /** When it failed last, and when it is asked next. */
+  /** Time of the last failure, and of the next check. */
   readonly at: number;
   readonly until: number;
   readonly failures: number;
 }
 /** Seconds between checks of a system that is away; the last one repeats. */
 const AWAY_SECONDS = [5, 30, 120, 600] as const;
-/** Longest interval between reads of the feed, for changes without an event. */
+/** Longest interval between reads of the feed, because some changes have no event. */
 const POLL_MS = 60_000;
 
 const isFailure = (value: About | ConnectorFailure | null): value is ConnectorFailure =>
   value !== null && 'kind' in value;
 
 /**
- * Brings the entries of one connector to the state in the feed of changes, until `close`. Several entries are under way while the
- * system accepts them, but one after the start and after a failure, so that an outage leaves few of them in doubt.
+ * Makes the entries of one connector follow the feed of changes, until `close`. It sends several entries at once while
+ * the system accepts them, but one at a time after a start and a failure, so that an outage leaves few in doubt.
  */
 export class EntryKeeper {
   readonly #row: ConnectorRow;
@@ -66,14 +66,14 @@ export class EntryKeeper {
   readonly #deps: KeeperDeps;
   readonly #loop: DeliveryLoop;
   readonly #attacher: Attacher | null;
-  /** Most entries under way; a request of another rank always has room. */
+  /** Limit of concurrent entries; one request of the file's limit stays free for other ranks. */
   readonly #most: number;
   #position: Pick<ConnectorRow, 'cursor' | 'doubt_ms'>;
   #resumed = false;
-  /** When the feed has to be read next. */
+  /** Time of the next read of the feed. */
   #readAt = 0;
   #away: Away | null = null;
-  /** Entries that may be under way now. */
+  /** Number of entries that may be sent at once now: 1 or `#most`. */
   #room = 1;
   readonly #underWay = new Map<number, Promise<void>>();
   /** Error of an entry in progress, for the loop. */
@@ -91,7 +91,7 @@ export class EntryKeeper {
       settle_seconds: entries.settle_seconds,
     };
     this.#deps = deps;
-    // One upload of a recording is under way beside the entries.
+    // A connector with attachments also sends one recording at a time.
     this.#most = Math.max(1, deps.at_once - (session.attachments === null ? 1 : 2));
     this.#position = { cursor: row.cursor, doubt_ms: row.doubt_ms };
     const { clock, log } = deps;
@@ -119,13 +119,13 @@ export class EntryKeeper {
   get away(): Away | null {
     return this.#away;
   }
-  /** Reads feed and ledger now. */
+  /** Makes the keeper read feed and ledger now. */
   wake(): void {
     this.#readAt = 0;
     this.#loop.wake();
     this.#attacher?.wake();
   }
-  /** Continues with waiting entries, because the system answered a test. */
+  /** Call after the system answered a test: continues with waiting entries. */
   back(): void {
     this.#away = null;
     this.wake();
@@ -162,7 +162,7 @@ export class EntryKeeper {
     const next = Math.min(this.#readAt, due?.next_at ?? Infinity);
     await this.#loop.rest((signal) => clock.sleep(Math.max(0, next - clock.now()), signal));
   }
-  /** Begins with an entry; its end wakes the loop. */
+  /** Starts the work for an entry; its end wakes the loop. */
   #begin(row: Entry): void {
     if (this.#underWay.has(row.id)) return;
     const work = this.#handle(row)
@@ -173,7 +173,7 @@ export class EntryKeeper {
       });
     this.#underWay.set(row.id, work);
   }
-  /** Marks entries in doubt whose request had no stored result when the service ended. */
+  /** Marks entries as in doubt if the result of their request was not stored before the service ended. */
   async #resume(): Promise<void> {
     const { store, clock } = this.#deps;
     for (const { id } of await store.sending(this.#row.id, 'entry'))
@@ -195,13 +195,13 @@ export class EntryKeeper {
       ({ more } = page);
     }
   }
-  /** The next page of the feed; null where it has to be read from its beginning. */
+  /** Next page of the feed; null if the feed must be read from its beginning. */
   async #read(): Promise<Awaited<ReturnType<ConversationFeed['changes']>> | null> {
     try {
       return await this.#deps.feed.changes(this.#position.cursor);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'position_unknown') throw error;
-      // The ledger may have lost rows with the feed, so an entry may exist that it does not name.
+      // The ledger may have lost rows together with the feed, so entries may exist that it does not contain.
       this.#position = { cursor: null, doubt_ms: this.#deps.clock.now() };
       this.#deps.log.warn(
         { connector: this.#row.id },
@@ -239,7 +239,7 @@ export class EntryKeeper {
   async #isBack(away: Away): Promise<boolean> {
     const { clock } = this.#deps;
     const ms = away.until - clock.now();
-    // A later failure than now means that the clock was set back.
+    // A failure in the future means that the clock was set back.
     if (ms > 0 && away.at <= clock.now()) {
       await this.#loop.rest((signal) => clock.sleep(Math.min(ms, POLL_MS), signal));
       return false;
@@ -254,7 +254,7 @@ export class EntryKeeper {
     this.#stayAway(checked);
     return false;
   }
-  /** Of several entries under way the first failure decides. */
+  /** Several concurrent entries may fail; only the first failure counts. */
   #leave(failure: ConnectorFailure): void {
     this.#room = 1;
     if (this.#away === null) this.#stayAway(failure);
@@ -334,7 +334,7 @@ export class EntryKeeper {
     const row = await this.#put(read, (now) => ledger.claimed({ ...now, customer_id }, clock.now()));
     if (row === null) return;
     const outcome = await this.#request(row, subject);
-    // Also while the keeper closes: a stored result prevents a doubt.
+    // Also stored while the keeper closes, because a missing result would leave the entry in doubt.
     await untilDone(
       'storing the result of an entry',
       () =>

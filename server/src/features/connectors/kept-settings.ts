@@ -7,7 +7,7 @@ import type { ConnectorRow } from './store.ts';
 
 type Settings = Pick<ConnectorRow, 'settings' | 'secrets'>;
 
-/** Settings that a change of the file keeps; a secret only where the new file has it as a secret, so that none is shown. */
+/** Stored settings for a changed file. A secret is kept only if the new file declares it as a secret, too. */
 export function keptOf({ document }: ConnectorFile, { settings, secrets }: Settings): Record<string, string> {
   const known = new Map(Object.entries(document.settings));
   return Object.fromEntries([
@@ -15,7 +15,7 @@ export function keptOf({ document }: ConnectorFile, { settings, secrets }: Setti
     ...Object.entries(secrets).filter(([name]) => known.get(name)?.secret === true),
   ]);
 }
-/** Addresses that the secrets are sent to. */
+/** Addresses to which secrets are sent. */
 function addressesOf(file: ConnectorFile, { settings, secrets }: Settings): readonly (string | undefined)[] {
   const { values } = readSettings(file.document, { ...settings, ...secrets });
   const { base, auth } = file;
@@ -23,8 +23,8 @@ function addressesOf(file: ConnectorFile, { settings, secrets }: Settings): read
   return all.flatMap((one) => (one === undefined ? [] : [fillText(one, { set: values })]));
 }
 /**
- * True where requests go to a new address. Throws `invalid_request` where a stored secret would be sent to it: the right to
- * change the address is not the right to read the secret.
+ * True if requests go to a new address. Throws `invalid_request` if a stored secret would be sent there, because the
+ * right to change the address is not the right to read the secret.
  */
 export function isMoved(
   before: { readonly file: ConnectorFile | null; readonly row: Settings },

@@ -1,4 +1,4 @@
-/** The states of a row of the ledger, pure. A row is stored before each request that it allows (ADR 0026). */
+/** Pure transitions of a row in the ledger. A row is stored before each request that it allows (ADR 0026). */
 import type { EntryTask } from '@offhook/contract/connectors.ts';
 import type { Selectable } from 'kysely';
 import { retryDelay } from '../../outbound/schedule.ts';
@@ -8,15 +8,15 @@ export type Entry = Readonly<Selectable<EntriesTable>>;
 export type NewEntry = Omit<Entry, 'id'>;
 /** Means by which the connected system prevents a second entry of a conversation. */
 export type Once = 'own_id' | 'header' | 'find' | 'ledger';
-/** Abilities of the connector's file, for entries or for recordings. */
+/** Verbs of the connector's file, for entries or for recordings. */
 export interface Abilities {
   readonly once: Once;
   readonly update: boolean;
   readonly remove: boolean;
-  /** Delay after which the search of the system has new entries. */
+  /** Delay after which a search in the system finds a new entry. */
   readonly settle_seconds: number;
 }
-/** A change of the feed. `none`: it was merged into another conversation, or erased where entries can be removed. */
+/** A change in the feed. `none`: the conversation was merged, or erased and the system can remove entries. */
 export interface Change {
   readonly connector: number;
   readonly conversation: string;
@@ -25,7 +25,7 @@ export interface Change {
   readonly change: number;
   readonly wants: 'entry' | 'none';
   readonly words: string | null;
-  /** Whether an entry may exist that the ledger does not name. */
+  /** True if an entry may exist that the ledger does not contain. */
   readonly doubtful: boolean;
 }
 /** Result of a request. */
@@ -40,14 +40,14 @@ export type Outcome =
 
 /** Seconds between the attempts of one entry; after the last it is parked. */
 export const ENTRY_RETRY_SECONDS = [5, 30, 120, 600, 3_600, 21_600, 86_400] as const;
-/** Refusals that the same request always gets. */
+/** Statuses of refusals that a repetition of the request would get again; null: refused without a status. */
 const PARK_ON: ReadonlySet<number | null> = new Set([null, 400, 404, 409, 410, 413, 422]);
-/** A header that prevents duplicates is remembered at least this long. */
+/** Time for which systems at least remember a header that prevents duplicates. */
 const HEADER_MS = 2 * 3_600_000;
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
 const resting = { task: null, next_at: FOREVER } as const;
-/** Task that makes the entry as wanted; null where nothing is left to do. */
+/** Task that makes the entry as wanted; null if there is no task. */
 const taskOf = ({ wanted, remote_id }: Pick<Entry, 'wanted' | 'remote_id'>): EntryTask | null =>
   wanted === 1 ? (remote_id === null ? 'create' : 'update') : remote_id === null ? null : 'remove';
 
@@ -65,7 +65,7 @@ export const parked = (row: Entry, words: string): Entry => ({
   words,
 });
 
-/** The first row of a conversation; null where it needs none. */
+/** First row of a conversation; null if it needs no entry. */
 export function opened(change: Change, now: number): NewEntry | null {
   if (change.wants === 'none') return null;
   return {
@@ -93,7 +93,7 @@ export function opened(change: Change, now: number): NewEntry | null {
 export function changed(before: Entry, change: Change, now: number): Entry {
   const row: Entry = { ...before, wanted_change: change.change, wanted: change.wants === 'entry' ? 1 : 0 };
   switch (row.state) {
-    // A request under way or in doubt ends first; `settled` then reads `wanted`.
+    // A request in progress or in doubt ends first; then `settled` reads `wanted`.
     case 'sending':
     case 'unknown':
     case 'uncertain':
@@ -109,7 +109,7 @@ export function changed(before: Entry, change: Change, now: number): Entry {
   }
 }
 
-/** The row as it is stored before a request of its task. */
+/** The row to store before the request of its task. */
 export const claimed = (row: Entry, now: number): Entry => ({
   ...row,
   state: 'sending',
@@ -118,7 +118,7 @@ export const claimed = (row: Entry, now: number): Entry => ({
   last_at: now,
 });
 
-/** The row of a request whose result was not stored before the service ended. */
+/** The row after a start, if the result of its request was not stored before the service ended. */
 export function interrupted(row: Entry, { once }: Abilities, now: number): Entry {
   if (row.task === 'create') return inDoubt(row, once, 'the service ended before the answer was stored', now);
   return { ...row, state: 'waiting', next_at: now };
@@ -139,7 +139,7 @@ export interface Timing {
   readonly now: number;
   readonly chance: number;
 }
-/** The row after a request of its task. `sent`: the change and the digest that the request had. */
+/** The row after the request of its task. `sent`: change and digest of the content that was sent. */
 export function settled(
   row: Entry,
   outcome: Outcome,
@@ -169,7 +169,7 @@ export function settled(
     if (PARK_ON.has(outcome.status)) return parked(answered, outcome.words);
     return later(answered, outcome.retry_after_seconds, { now, chance });
   }
-  // The system did nothing and the whole connector waits, so no attempt of the entry is used up.
+  // The system did nothing and the whole connector waits, so this attempt does not count.
   if (outcome.kind === 'disconnected')
     return { ...answered, state: 'waiting', attempts: row.attempts - 1, next_at: now };
   if (outcome.kind === 'unsent') return later(answered, outcome.retry_after_seconds, { now, chance });
@@ -189,23 +189,23 @@ const afterRemoval = (row: Entry, now: number): Entry =>
   row.wanted === 1
     ? waiting({ ...row, remote_id: null, task: null }, now)
     : { ...row, ...resting, state: 'removed', sent_hash: null };
-/** The row until its next attempt, parked after the last. */
+/** The row that waits for its next attempt, or is parked after the last attempt. */
 function later(row: Entry, retryAfter: number | null, { now, chance }: Timing): Entry {
   const delay = retryDelay(ENTRY_RETRY_SECONDS, row.attempts, retryAfter, chance);
   if (delay === null) return parked(row, row.words ?? 'it failed too often');
   return { ...row, state: 'waiting', next_at: now + delay };
 }
 
-/** The row of a copy that was deleted with its entry. */
+/** The row of a recording's copy that the system deleted with its entry. */
 export const removed = (row: Entry, now: number): Entry => afterRemoval({ ...row, words: null }, now);
-/** Next step of an entry whose create is in doubt: a search, or the same request where the system detects a repetition. */
+/** Next step for a create in doubt: search for the entry, or repeat the request if the system detects repetitions. */
 export function doubtOf(row: Entry, { once }: Abilities, now: number): 'find' | 'again' | 'uncertain' {
   if (once === 'find') return 'find';
   if (once === 'own_id') return 'again';
   return once === 'header' && row.first_at !== null && now - row.first_at < HEADER_MS ? 'again' : 'uncertain';
 }
 export const uncertain = (row: Entry, words: string): Entry => inDoubt(row, 'ledger', words, FOREVER);
-/** The row after a search: with the entry that was found, or with none, which is then created. */
+/** The row after a search: with the found entry, or waiting for its creation. */
 export function found(row: Entry, remote_id: string | null, now: number): Entry {
   if (remote_id !== null)
     return waiting({ ...row, remote_id, task: null, sent_hash: null, words: null }, now);
@@ -215,7 +215,7 @@ export function found(row: Entry, remote_id: string | null, now: number): Entry 
     ? parked(again, row.words ?? 'it failed too often')
     : again;
 }
-/** The row where nothing has to be sent. */
+/** The row if no request is needed. */
 export function unneeded(
   row: Entry,
   change: number,
@@ -224,18 +224,18 @@ export function unneeded(
 ): Entry {
   return { ...row, ...resting, state, sent_change: change, words };
 }
-/** The row of a conversation that has an entry and needs none any more. */
+/** The row of a conversation that has an entry but does not need it any more. */
 export const unwanted = (row: Entry, words: string, now: number): Entry => ({
   ...waiting({ ...row, wanted: 0 }, now),
   words,
 });
-/** The row where what the request needs was refused, e.g. the search for the customer. */
+/** The row if a preparation of its request was refused, e.g. the search for the customer. */
 export const unprepared = (
   row: Entry,
   { status, words, retry_after_seconds }: Extract<Outcome, { readonly status: number | null }>,
   timing: Timing,
 ): Entry => later({ ...row, attempts: row.attempts + 1, status, words }, retry_after_seconds, timing);
-/** After a person's decision: sent again, or taken as `remote_id`, which a person found there. */
+/** The row after a person's decision: to be sent again, or with the entry `remote_id` that the person found there. */
 export function retried(row: Entry, remote_id: string | null, now: number): Entry {
   const known: Entry = remote_id === null ? row : { ...row, remote_id, sent_hash: null };
   return waiting({ ...known, task: null, words: null }, now);

@@ -1,4 +1,4 @@
-/** Events of live calls → messages for connected systems: one ring, one answer and one end of each call with an outside party. */
+/** Converts events of live calls to messages for connected systems: one ring, answer and end of each external call. */
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import { rfc3339 } from '../../core/clock.ts';
@@ -6,19 +6,19 @@ import type { PushKind } from './format/compile.ts';
 import type { CallView } from './format/session.ts';
 import { NO_CALL } from './call-of.ts';
 
-/** `rings`, `talks`, `left`: the part of one person in the call, for systems that show it to them. */
+/** `rings`, `talks`, `left`: state of one person in the call, for systems that show the call to that person. */
 export type LiveKind = PushKind | 'rings' | 'talks' | 'left';
-/** One message about a call, for every connector that pushes. */
+/** A message about a call, for all connectors that push. */
 export interface LiveMessage {
   readonly kind: LiveKind;
   readonly at: number;
   readonly call: CallView;
-  /** Extension that rings, answers or gets the call by a transfer. */
+  /** Extension that rings, answers, or receives the call by a transfer. */
   readonly extension: string | null;
 }
 type CallEvent = Extract<DomainEvent, { readonly type: `call.${string}` }>;
 interface Followed {
-  /** Id of the call in the systems: that of the first of the joined calls. */
+  /** Id of the call in the systems; a merged call keeps the id that the systems know. */
   readonly id: string;
   direction: EventData<'call.started'>['direction'];
   from: string;
@@ -27,15 +27,15 @@ interface Followed {
   answered_at: number | null;
   queue: string;
   extension: string | null;
-  /** False until the systems were sent `ringing`. */
+  /** True once `ringing` was sent to the systems. */
   announced: boolean;
   readonly ringing: Set<string>;
-  /** Extensions of the house that ring or talk, by their leg. */
+  /** Internal extensions that ring or talk, by leg. */
   readonly legs: Map<string, string>;
   refusal: LegDisposition | null;
 }
 
-/** Calls that are followed at once; one more is not pushed. */
+/** Limit of followed calls; further calls are not pushed. */
 const MAX_FOLLOWED = 10_000;
 export const DIRECTION_WORDS = {
   in: 'inbound',
@@ -43,7 +43,7 @@ export const DIRECTION_WORDS = {
   internal: 'internal',
   transit: 'transit',
 } as const;
-/** Ends of a ring that are the end of the call where no other ring follows. */
+/** Ends of a ring that become the ending of the call if no other ring follows. */
 const REFUSALS: Readonly<Record<string, LegDisposition>> = {
   busy: 'busy',
   rejected: 'rejected',
@@ -54,18 +54,18 @@ const REFUSALS: Readonly<Record<string, LegDisposition>> = {
   diverted: 'diverted',
 };
 
-/** Reads the events of live calls in their order. */
+/** Reads the events of live calls, which must arrive in order. */
 export class LiveCalls {
   readonly #calls = new Map<string, Followed>();
   readonly #written: (number: string) => string;
   readonly #publicUrl: string;
-  /** `written`: a number in E.164 where it has that form, else as it is. */
+  /** `written`: converts a number to E.164 if it has that form, else returns it unchanged. */
   constructor(written: (number: string) => string, publicUrl: string) {
     this.#written = written;
     this.#publicUrl = publicUrl;
   }
 
-  /** Messages that an event leads to. */
+  /** Messages that result from an event. */
   read(event: DomainEvent): LiveMessage[] {
     if (event.type === 'queue.caller_joined') return this.#queued(event);
     return event.type.startsWith('call.') ? this.#read(event as CallEvent) : [];
@@ -84,7 +84,7 @@ export class LiveCalls {
       case 'call.answered': {
         const { leg } = event.data;
         call.ringing.delete(leg.leg_id);
-        // The other end: the exchange itself answers the caller of a queue or menu.
+        // Only an answer of the called side counts, because the engine itself answers the caller of a queue or menu.
         const counts = call.direction === 'out' ? leg.extension === null : leg.extension !== null;
         const talks = this.#joined('talks', call, leg, event.at);
         if (!counts || call.answered_at !== null) return talks;
@@ -108,7 +108,7 @@ export class LiveCalls {
         return [];
     }
   }
-  /** A person of the house rings or talks in a call from outside. */
+  /** Message about a person who rings or talks in a call from outside. */
   #joined(
     kind: 'rings' | 'talks',
     call: Followed,
@@ -138,7 +138,7 @@ export class LiveCalls {
     const left = [...call.legs.keys()].flatMap((leg) => this.#gone(call, leg, at));
     if (data.merged_into !== null) {
       const into = this.#calls.get(data.merged_into);
-      // If the systems have one of the two calls, it continues under its id; if they have both, one ends.
+      // If the systems know only this call, the merged call continues under its id; if they know both, this one ends.
       if (call.announced && into?.announced !== true) {
         this.#calls.set(data.merged_into, call);
         return left;
@@ -147,7 +147,7 @@ export class LiveCalls {
     }
     return [...this.#announced(call, at), ...left, ...this.#message('ended', call, at, endingOf(call, data))];
   }
-  /** The call of an event; null where it is not followed. One whose beginning was not seen was announced before a restart. */
+  /** The call of an event; null if it is not followed. A call without a seen start was announced before a restart. */
   #followed({ type, at, data }: CallEvent): Followed | null {
     const known = this.#calls.get(data.call_id);
     const direction = 'direction' in data ? data.direction : known?.direction;
@@ -214,7 +214,7 @@ const isOutside = ({ direction }: Followed): boolean => direction === 'in' || di
 function endingOf(call: Followed, { customer_disposition }: EventData<'call.ended'>): LegDisposition {
   if (call.answered_at !== null) return 'answered';
   if (call.direction === 'out') return customer_disposition ?? 'cancelled_by_caller';
-  // The side that hangs up during the ring or the wait ends the call; otherwise the last phone that refused it.
+  // A caller that hangs up during the ring or the wait ends the call; otherwise the last refusal of a phone does.
   if (call.ringing.size > 0 || call.refusal === null) return 'cancelled_by_caller';
   return call.refusal;
 }

@@ -5,9 +5,9 @@ import type { ConnectorResult } from './format/requests.ts';
 import { rankedWithin } from './ranked.ts';
 import type { Running } from './running.ts';
 
-/** Limit of a lookup: the phone rings meanwhile, so a slower system is left out. */
+/** Limit of a lookup; slower systems are omitted, because the phone rings meanwhile. */
 const LOOKUP_MS = 1_500;
-/** Time for which an answer is reused; one without a customer expires sooner. */
+/** Times for which answers with and without a customer are reused. */
 const FOUND_MS = 600_000;
 const NONE_MS = 60_000;
 const MAX_KEPT = 10_000;
@@ -18,7 +18,7 @@ interface Kept {
   until: number;
 }
 
-/** Asks connected systems for the customers with a number, each once for all who ask at the same time. */
+/** Looks up customers by number in connected systems; concurrent lookups of the same number share one request. */
 export class Lookups {
   readonly #clock: Clock;
   readonly #kept = new Map<string, Kept>();
@@ -31,22 +31,22 @@ export class Lookups {
     const able = all.filter(({ row, session }) => row.enabled && session?.lookup != null);
     return Promise.all(able.map(async (running) => ({ running, found: await this.#ask(running, e164) })));
   }
-  /** The first customer that one connector knows with a number in E.164; null where it knows none in time. */
+  /** First customer that a connector returns for a number in E.164; null if it returns none in time. */
   async first(running: Running | undefined, number: string): Promise<ConnectorCustomer | null> {
     if (running === undefined || !number.startsWith('+')) return null;
     const [answer] = await this.find([running], number);
     return answer?.found.kind === 'done' ? (answer.found.value[0] ?? null) : null;
   }
-  /** Number of calls of `forgetAll`: the answer to an older request is not stored. */
+  /** Number of calls of `forgetAll`; answers to requests of an older generation must not be stored. */
   get generation(): number {
     return this.#generation;
   }
-  /** After an erasure: an answer names its customers with all of their numbers. */
+  /** Call after an erasure, because an answer contains all numbers of its customers. */
   forgetAll(): void {
     this.#generation += 1;
     this.#kept.clear();
   }
-  /** After a change of a connector. */
+  /** Call after a change of a connector or of its customers. */
   forget(connector: number): void {
     for (const key of this.#kept.keys()) if (key.startsWith(`${connector}:`)) this.#kept.delete(key);
   }
@@ -55,7 +55,7 @@ export class Lookups {
     const key = `${row.id}:${e164}`;
     const now = this.#clock.now();
     const known = this.#kept.get(key);
-    // A longer life than any answer has means that the clock was set back.
+    // A remaining time above the maximum means that the clock was set back.
     if (known !== undefined && now < known.until && known.until - now <= FOUND_MS) return known.asked;
     const kept: Kept = {
       asked: rankedWithin(this.#clock, 'lookup', LOOKUP_MS, (signal) => session!.lookup!(e164, signal)),
@@ -73,7 +73,7 @@ export class Lookups {
   }
 }
 
-/** As the operation replies. */
+/** Result of a lookup as the operation replies. */
 export function matchesOf({ running, found }: { running: Running; found: Found }): ConnectorMatches {
   const { id: connector, title } = running.row;
   if (found.kind === 'done') return { connector, title, customers: found.value.map(shown), words: null };

@@ -1,7 +1,7 @@
-/** Rows of one block; its bits take 4 kB. */
+/** Number of rows in one block; its bits take 4 kB. */
 const BLOCK = 32_768;
 
-/** The customers that a sync has named: a bit for each row of the phonebook, because ids of a long list fill megabytes. */
+/** Customers that a sync has named: one bit for each row of the phonebook, because the ids would take megabytes. */
 export class NamedCustomers {
   readonly #blocks = new Map<number, Uint8Array>();
   /** Ids of customers that the phonebook cannot store. */

@@ -2,20 +2,20 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Directory as SiteDirectory } from '../../ports/directory.ts';
 import type { ConnectorSession, ConnectorUser, PersonView } from './format/session.ts';
 
-/** Time for which the list of a system's users is used before it is read again. */
+/** Time for which the list of a system's users is reused. */
 const USERS_MS = 3_600_000;
 
 /** People of the site, and the users of other systems with the same e-mail. */
 export interface Directory {
   person(extension: string | null): PersonView | null;
-  /** Null where the system has no such user, or does not list its users now. */
+  /** User with the person's e-mail; null if the system has none, or does not list its users now. */
   userOf(
     connector: number,
     session: ConnectorSession,
     person: PersonView,
     signal: AbortSignal,
   ): Promise<ConnectorUser | null>;
-  /** E-mail of a user of the system; null where it has none. */
+  /** E-mail of a user of the system in its own spelling; null if it has none. */
   emailOf(
     connector: number,
     session: ConnectorSession,

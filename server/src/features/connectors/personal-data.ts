@@ -1,6 +1,6 @@
 /**
- * The ledger holds ids, and texts of other systems, which may quote a number of the call that they refuse. Answers to lookups
- * are kept in memory for a short time.
+ * Personal data of connectors: texts of other systems in the ledger, which may quote a number of a refused call, and
+ * answers to lookups, which stay in memory for some minutes.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { lengthOf } from '../../core/page.ts';

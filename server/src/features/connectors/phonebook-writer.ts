@@ -14,8 +14,8 @@ export class PhonebookWriter {
     this.#e164 = e164;
   }
   /**
-   * `by`: the number that was looked up; stored also where the file reads no numbers. `sync` decides who keeps the numbers it
-   * has; without it they are those of which a file does not read all numbers.
+   * `by`: looked up number, which is stored even if the file reads no numbers. `sync` decides which customers keep
+   * their stored numbers; without it, customers keep them if the file does not read all of their numbers.
    */
   store(
     connector: number,
@@ -36,7 +36,7 @@ export class PhonebookWriter {
   remove(connector: number, ids: readonly string[]): Promise<void> {
     return this.#run(this.#customers.remove(sourceOf(connector), ids));
   }
-  /** Deletes those that the system did not name, and that were not stored since. */
+  /** Deletes customers that the sync did not name and that were not stored after its start (`since`). */
   removeOthers(connector: number, named: { has(row: number): boolean }, since: number): Promise<void> {
     const isGone = (row: SourceRow): boolean => !named.has(row.id) && row.updated_at < since;
     return this.#run(this.#customers.removeAll(sourceOf(connector), isGone));
@@ -44,7 +44,7 @@ export class PhonebookWriter {
   removeAll(connector: number): Promise<void> {
     return this.#run(this.#customers.removeAll(sourceOf(connector)));
   }
-  /** Resolves when what is under way is stored. */
+  /** Resolves when all writes in progress have ended. */
   async idle(): Promise<void> {
     await Promise.allSettled(this.#underWay);
   }

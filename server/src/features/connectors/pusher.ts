@@ -10,19 +10,19 @@ import { ranked } from './ranked.ts';
 export interface PusherDeps {
   readonly clock: Clock;
   readonly people: Pick<Directory, 'person'>;
-  /** Their user with the e-mail of a person; null where there is none. */
+  /** User of the system with the e-mail of a person; null if there is none. */
   readonly userOf: (person: PersonView, signal: AbortSignal) => Promise<ConnectorUser | null>;
-  /** The customer with this number there, as far as it is known in time. */
+  /** Customer of the system with this number; null if the system knows none or does not answer in time. */
   readonly customerOf: (number: string) => Promise<ConnectorCustomer | null>;
-  /** Rejects a call whose ring the system does not want. */
+  /** Rejects a call because the system's answer to its `ringing` asked for it. */
   readonly reject: (call: string) => void;
 }
-/** Messages of one connector that wait or are on their way. */
+/** Limit of messages of one connector that wait or are being sent. */
 const MAX_WAITING = 1_000;
 /** Limit of one request: pushes and entries share the limits of the connector, so a slow push delays entries. */
 const REQUEST_MS = 5_000;
 const REPEAT_MS = 1_000;
-/** Greatest age of a message. The end of a call may be older, because without it the call rings in the system for ever. */
+/** Greatest age of a message. The end of a call may be older, or the call would ring in the system for ever. */
 const FRESH_MS: Readonly<Record<LiveKind, number>> = {
   ringing: 20_000,
   answered: 60_000,
@@ -32,22 +32,22 @@ const FRESH_MS: Readonly<Record<LiveKind, number>> = {
   talks: 20_000,
   left: 600_000,
 };
-/** Calls with an id there that is remembered. */
+/** Limit of calls whose id in the system is remembered. */
 const MAX_IDS = 10_000;
-/** Time for which the health check names the last message that was dropped. */
+/** Time for which the health check reports the last dropped message. */
 const NAMED_MS = 600_000;
 
-/** Sends live calls to one system: those of a call in their order, those of several calls beside each other. */
+/** Sends messages about live calls to one system: those of one call in order, those of different calls concurrently. */
 export class Pusher {
   readonly #session: Pick<ConnectorSession, 'push' | 'show'>;
   readonly #kinds: ReadonlySet<LiveKind>;
-  /** Ids that the system gave to calls, and who was shown each. */
+  /** Id of each call in the system, and the extensions to which the system shows each call. */
   readonly #ids = new Map<string, string>();
   readonly #shown = new Map<string, Set<string>>();
   readonly #deps: PusherDeps;
-  /** Messages of each call that wait, in order. */
+  /** Waiting messages of each call, in order; the first one is being sent. */
   readonly #waiting = new Map<string, LiveMessage[]>();
-  /** Live calls whose `ringing` was dropped; the system has no call that a later message could refer to. */
+  /** Live calls with a dropped `ringing`: the system does not have the call to which later messages refer. */
   readonly #missed = new Set<string>();
   readonly #running = new Set<Promise<void>>();
   readonly #closed = new AbortController();
@@ -64,7 +64,7 @@ export class Pusher {
     this.#kinds = new Set(kinds);
     this.#deps = deps;
   }
-  /** As the connector shows it. */
+  /** State in the reply about the connector. */
   get state(): ConnectorPush {
     return {
       waiting: this.#size,
@@ -74,7 +74,7 @@ export class Pusher {
       words: this.#last?.words ?? null,
     };
   }
-  /** Why messages were dropped lately; null where none was. */
+  /** Reason of the last dropped message; null if none was dropped lately. */
   get trouble(): string | null {
     if (this.#last === null || Math.abs(this.#deps.clock.now() - this.#last.at) > NAMED_MS) return null;
     return `${this.#dropped} live messages were dropped, the last one because: ${this.#last.words}`;
@@ -108,7 +108,7 @@ export class Pusher {
 
   /** Drops the waiting show of a person who left before it was sent; the hide is then not sent either. */
   #unshown(queued: LiveMessage[], { extension }: LiveMessage): boolean {
-    // The first one is under way.
+    // The first message is being sent.
     const at = queued.findIndex(
       (one, n) => n > 0 && (one.kind === 'rings' || one.kind === 'talks') && one.extension === extension,
     );
@@ -129,14 +129,14 @@ export class Pusher {
       else if (!(await this.#deliver(message)) && message.kind === 'ringing') knows = false;
       lane.shift();
       this.#size -= 1;
-      // An ended call has no later message.
+      // No message follows the end of a call, so the call need not be remembered as missed.
       if (!knows && message.kind === 'ended') knows = true;
     }
     this.#size -= lane.length;
     this.#waiting.delete(id);
     if (!knows) this.#missed.add(id);
   }
-  /** False where the system was not sent the message. */
+  /** Sends one message; false if the system did not receive it. */
   async #deliver(message: LiveMessage): Promise<boolean> {
     const { clock, people } = this.#deps;
     const person = people.person(message.extension);
@@ -147,7 +147,7 @@ export class Pusher {
     const pushed = this.#ids.get(message.call.id);
     const subject: EntrySubject = {
       call: message.call,
-      // Always there, so that a file can name another user for a person without one.
+      // Always set, so that a file can choose another user for a person without a user.
       user: known ?? { id: '', email: null, name: null },
       ...(person && { person }),
       ...(pushed !== undefined && { pushed }),
@@ -156,7 +156,7 @@ export class Pusher {
     if (kind === 'rings' || kind === 'talks' || kind === 'left')
       return known === null || this.#show(message, kind, subject);
     let words = 'the system has not answered in time';
-    // A time ahead of now means that the clock was set back.
+    // The absolute value also drops messages from the future, which a clock that was set back causes.
     while (Math.abs(clock.now() - message.at) <= FRESH_MS[message.kind]) {
       const result = await this.#within((signal) =>
         ranked('push', () => this.#session.push(kind, subject, signal)),
@@ -169,7 +169,7 @@ export class Pusher {
         return true;
       }
       ({ words } = result);
-      // Sent again only where the system did nothing: it would take a second `ringing` for a second call.
+      // Sent again only if the system did nothing, because a second `ringing` would be a second call there.
       if (result.kind !== 'unsent') {
         this.#drop(words);
         return result.kind === 'unknown';
@@ -181,7 +181,7 @@ export class Pusher {
     this.#drop(words);
     return false;
   }
-  /** Shows a call to a person, or takes it away where it was shown; sent once, because it may be late. */
+  /** Shows a call to a person, or hides a shown one. Sent only once, because a repetition would be late. */
   async #show(
     { call, at, extension }: LiveMessage,
     kind: 'rings' | 'talks' | 'left',

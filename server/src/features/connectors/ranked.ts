@@ -6,12 +6,12 @@ import { unsent } from '../../outbound/transport.ts';
 import type { Transport } from '../../outbound/transport.ts';
 import type { Clock } from '../../ports/clock.ts';
 
-/** Rank of the requests that are made in an asynchronous context; those without one are of entries. */
+/** Rank of the requests in an asynchronous context; requests without a rank have that of entries. */
 const rankOf = new AsyncLocalStorage<Rank>();
-/** Runs `work`, whose requests are of this rank in the budget. */
+/** Runs `work`; its requests have this rank in the budget. */
 export const ranked = <R>(rank: Rank, work: () => Promise<R>): Promise<R> => rankOf.run(rank, work);
 
-/** As `ranked`, and aborts the signal after `ms`: the limits of a file can hold a request back for a day. */
+/** As `ranked`, and aborts the signal after `ms`, because the limits of a file can delay a request by a day. */
 export async function rankedWithin<R>(
   clock: Pick<Clock, 'sleep'>,
   rank: Rank,
@@ -31,7 +31,7 @@ export async function rankedWithin<R>(
   }
 }
 
-/** Sends within the budget of one connector; a request that waits too long for it is `unsent`. */
+/** Sends within the budget of one connector; a request that waits too long for the budget is `unsent`. */
 export const budgeted =
   (transport: Transport, budget: Budget): Send =>
   async (request, signal) => {

@@ -24,14 +24,14 @@ import { CustomerSyncer } from './syncer.ts';
 export interface Running {
   readonly row: ConnectorRow;
   readonly file: ConnectorFile | null;
-  /** Null where the file or a setting is wrong; `words` names what. */
+  /** Null if the file or a setting is invalid; `words` is the reason. */
   readonly session: ConnectorSession | null;
   readonly words: string | null;
-  /** Null where it is disabled or makes no entries. */
+  /** Null if the connector is disabled or makes no entries. */
   readonly keeper: EntryKeeper | null;
-  /** Null where it is disabled or its file lists no customers. */
+  /** Null if the connector is disabled or its file lists no customers. */
   readonly syncer: CustomerSyncer | null;
-  /** Null where it is disabled or its file pushes nothing. */
+  /** Null if the connector is disabled or its file pushes nothing. */
   readonly pusher: Pusher | null;
   close(grace: AbortSignal): Promise<void>;
 }
@@ -41,11 +41,11 @@ export interface OpenDeps extends KeeperDeps {
   readonly clock: Clock;
   readonly phonebook: PhonebookWriter;
   readonly reject: (connector: number, call: string) => void;
-  /** The customer of a system with this number, as far as it is known in time. */
+  /** Customer of a system with this number; null if the system knows none or does not answer in time. */
   readonly customerOf: (connector: number, number: string) => Promise<ConnectorCustomer | null>;
 }
 
-/** The file of a connector, or what is wrong with it. */
+/** The file of a connector, or the first fault in it. */
 export async function fileOf(
   folders: ConnectorFolders,
   { file, source }: Pick<ConnectorRow, 'file' | 'source'>,
@@ -61,7 +61,7 @@ export async function fileOf(
   };
 }
 
-/** Keeps the newest refresh token of a connector; a used one is void. */
+/** Stores the newest refresh token of a connector, because a used token may be void. */
 function tokensOf(connector: number, { store, clock, log }: OpenDeps, signal: AbortSignal): TokenStore {
   let newest: string | null = null;
   return {
@@ -83,7 +83,7 @@ const untilAborted = (work: Promise<void>, signal: AbortSignal): Promise<void> =
     signal.addEventListener('abort', () => resolve(), { once: true });
     void work.then(resolve);
   });
-/** Opens a connector and begins to deliver where it is enabled. */
+/** Opens a connector and begins to deliver if it is enabled. */
 export async function openRunning(row: ConnectorRow, deps: OpenDeps): Promise<Running> {
   const nothing = { session: null, keeper: null, syncer: null, pusher: null, close: () => Promise.resolve() };
   const loaded = await fileOf(deps.folders, row);

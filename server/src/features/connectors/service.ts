@@ -47,15 +47,15 @@ import { connectorOf, entryOf } from './view.ts';
 export interface ConnectorServiceParts extends Omit<OpenDeps, 'phonebook' | 'reject' | 'customerOf'> {
   readonly audit: Required<Audit>;
   readonly guard: Guard;
-  /** Country whose national numbers are read (numbers/e164.ts). */
+  /** Country of numbers without a country prefix (numbers/e164.ts). */
   readonly country: string;
   readonly customers: CustomerSources;
   readonly verbs: ConnectorVerbs;
 }
 const STOP_GRACE_MS = 2_000;
-/** Limit of a test, with its wait for the limits of the file. */
+/** Limit of a test, including its wait for the limits of the file. */
 const TEST_MS = 30_000;
-/** Limit of numbers that are looked up at the same time; further calls get no lookup. */
+/** Limit of numbers that are looked up at the same time; further calls have no lookup. */
 const MAX_SOUGHT = 200;
 const RETRYABLE: ReadonlySet<ledger.Entry['state']> = new Set(['parked', 'uncertain', 'not_wanted']);
 
@@ -63,7 +63,7 @@ const RETRYABLE: ReadonlySet<ledger.Entry['state']> = new Set(['parked', 'uncert
 export class ConnectorService {
   readonly #parts: ConnectorServiceParts;
   readonly #running = new Map<number, Running>();
-  /** Ids of connectors with a test under way. */
+  /** Ids of connectors with a test in progress. */
   readonly #testing = new Set<number>();
   readonly #writes = new Queue();
   readonly #lookups: Lookups;
@@ -85,19 +85,19 @@ export class ConnectorService {
     this.#inbox = new Inbox({ store, clock, audit, people, phonebook: this.#phonebook, verbs, changed });
     this.#creator = new CustomerCreator({ people, log, clock, phonebook: this.#phonebook });
   }
-  /** Opens the connectors of the store. */
+  /** Opens all stored connectors. */
   async begin(): Promise<void> {
     for (const row of await this.#parts.store.all()) await this.#open(row);
   }
   get running(): readonly Running[] {
     return [...this.#running.values()];
   }
-  /** A committed event: systems that follow live calls get what it leads to. */
+  /** Call with each committed event: sends the resulting messages to the systems that follow live calls. */
   follow(event: DomainEvent): void {
     for (const message of this.#live.read(event))
       for (const { pusher } of this.#running.values()) pusher?.add(message);
   }
-  /** A conversation changed. */
+  /** Call after a change of a conversation. */
   wake(): void {
     for (const { keeper } of this.#running.values()) keeper?.wake();
   }
@@ -121,7 +121,7 @@ export class ConnectorService {
     const found = e164 === null ? [] : await this.#lookups.find(this.running, e164);
     return { e164, matches: found.map(matchesOf) };
   }
-  /** Looks up a number of a live call in the systems, without delaying the call; found customers enter the phonebook. */
+  /** Looks up the number of a live call in the systems without delaying the call; stores customers in the phonebook. */
   seek(number: string): void {
     const e164 = this.#e164(number);
     if (e164 === null || this.#sought.has(e164) || this.#sought.size >= MAX_SOUGHT) return;
@@ -132,7 +132,7 @@ export class ConnectorService {
       )
       .finally(() => this.#sought.delete(e164));
   }
-  /** Address that a live call of a customer opens: `pop` of its connector's file, else the page of the customer. */
+  /** Address that a live call of a customer opens: that of `pop` in its connector's file, else the customer's page. */
   pop(
     { source, external_id, url, id: _id, ...known }: CallCustomer,
     call: Pick<LiveCall, 'id' | 'direction'>,
@@ -153,7 +153,7 @@ export class ConnectorService {
     const popped = connector.session.pop(view, customer);
     return popped === null ? url : popped;
   }
-  /** Drops the answers to lookups, also those under way: none of them enters the phonebook. */
+  /** Drops the answers to all lookups, including those in progress: none of them enters the phonebook. */
   forgetAnswers(): void {
     this.#lookups.forgetAll();
   }
@@ -222,7 +222,7 @@ export class ConnectorService {
       const moved = file !== null && isMoved(before, { file, row: next }, wanted.settings ?? {});
       const detail = { changed: Object.keys(wanted).join(' '), enabled: next.enabled };
       await this.#parts.store.change(next, reads, this.#audited(actor, 'connector.changed', detail));
-      // Begins after the previous keeper has stored its results: two keepers would send twice.
+      // The new keeper begins after the previous one has stored its results; two keepers would send entries twice.
       await this.#end(before);
       // A refresh token from an administrator replaces the one that the system gave last.
       if (moved || JSON.stringify(next.secrets) !== JSON.stringify(row.secrets))
@@ -234,11 +234,11 @@ export class ConnectorService {
   remove(actor: Actor, id: number): Promise<void> {
     return this.#writes.run(async () => {
       const running = this.#find(id);
-      // Lookups of a closed connector store no customer.
+      // Removed first, so that a lookup in progress stores no customer after `removeAll`.
       this.#running.delete(id);
       await this.#end(running);
       try {
-        // Customers first: after the connector is deleted nothing could delete them.
+        // Customers first: without the connector, no operation could delete them.
         await this.#phonebook.removeAll(id);
         await this.#parts.store.remove(id, this.#audited(actor, 'connector.deleted'));
       } catch (error) {
@@ -247,7 +247,7 @@ export class ConnectorService {
       }
     });
   }
-  /** Begins to bring the customers of the system into the phonebook. Throws `invalid_request`. */
+  /** Starts a sync of the system's customers into the phonebook. Throws `invalid_request`. */
   async sync(actor: Actor, id: number): Promise<Connector> {
     const running = this.#find(id);
     if (running.syncer === null)
@@ -259,11 +259,11 @@ export class ConnectorService {
     running.syncer.start();
     return this.#shown(running);
   }
-  /** A message of a connected system. Throws the errors of the operation. */
+  /** Performs the actions of a message from a connected system. Throws the errors of the operation. */
   receive(id: number, message: InboxMessage, ip: string | null): ReturnType<Inbox['receive']> {
     return this.#inbox.receive(this.#running.get(id), message, ip);
   }
-  /** Throws `too_many_requests` while a test of the same connector is under way. */
+  /** Throws `too_many_requests` while a test of the same connector is in progress. */
   async test(id: number): Promise<ConnectorTested> {
     const { session, words, keeper } = this.#find(id);
     const success = true as const;
@@ -274,7 +274,7 @@ export class ConnectorService {
       });
     this.#testing.add(id);
     try {
-      // A person waits for the answer, so it precedes entries.
+      // A person waits for the answer, so the test precedes entries.
       const checked = await rankedWithin(this.#parts.clock, 'lookup', TEST_MS, (signal) =>
         session.check(signal),
       );
@@ -324,7 +324,7 @@ export class ConnectorService {
     const { page, next_cursor } = pageOf(rows, limit, (row) => row.id);
     return { entries: page.map(entryOf), next_cursor };
   }
-  /** Throws as `entries`, and `wrong_entry_state`. `remote_id`: the entry that a person found there. */
+  /** Throws the errors of `entries`, and `wrong_entry_state`. `remote_id`: entry that a person found in the system. */
   async retry(actor: Actor, id: number, entry: number, remote_id: string | null): Promise<ConnectorEntry> {
     checkWholeSite(actor.caller);
     const { keeper } = this.#find(id);
@@ -390,7 +390,7 @@ export class ConnectorService {
       origin.source === null ? say`file: ${read.words}` : say`source: ${read.words}`,
     );
   }
-  /** The settings, checked, with the secrets apart; the address is judged too. */
+  /** Checks settings and base address; returns the settings with the secrets separated. */
   #settingsOf(
     file: ConnectorFile,
     given: Readonly<Record<string, string>>,

@@ -35,7 +35,7 @@ const columnsOf = ({ settings, secrets, enabled, ...row }: Omit<ConnectorRow, 'i
   enabled: Number(enabled),
 });
 
-/** Rows of the ledger about entries, and about recordings attached to them. */
+/** Kind of rows in the ledger: about entries, or about recordings attached to them. */
 export type LedgerKind = 'entry' | 'recording';
 const OF_KIND = { entry: '=', recording: '!=' } as const;
 
@@ -43,7 +43,7 @@ type Change = <R>(work: (trx: Transaction<Tables>) => Promise<R>) => Promise<R>;
 const untyped = (trx: Transaction<Tables>): Transaction<unknown> => trx as unknown as Transaction<unknown>;
 
 export type ConnectorStore = Awaited<ReturnType<typeof createConnectorStore>>;
-/** Runs the migrations. Every method throws `store_unavailable`; its writes are on the disk when it resolves. */
+/** Runs the migrations. Every method throws `store_unavailable`; when it resolves, its writes are on disk. */
 export async function createConnectorStore(store: Store) {
   await store.migrate('connectors', migrations);
   const db = store.db<Tables>();
@@ -83,14 +83,14 @@ function settingsIn(db: Kysely<Tables>, change: Change) {
       const rows = db.selectFrom('connector_tokens').select('refresh_token');
       return (await rows.where('connector', '=', connector).executeTakeFirst())?.refresh_token ?? null;
     },
-    /** Null forgets the one that is kept. */
+    /** Replaces the refresh token; null deletes it. */
     putToken: (connector: number, refresh_token: string | null): Promise<void> =>
       change(async (trx) => {
         await trx.deleteFrom('connector_tokens').where('connector', '=', connector).execute();
         if (refresh_token !== null)
           await trx.insertInto('connector_tokens').values({ connector, refresh_token }).execute();
       }),
-    /** Leaves its position in the feed, which the keeper writes. `rereads`: the next sync is a whole one. */
+    /** Keeps the position in the feed, which the keeper writes. `rereads`: the next sync reads all customers. */
     change: (
       { id, cursor: _cursor, doubt_ms: _doubt, ...row }: ConnectorRow,
       rereads: boolean,
@@ -98,7 +98,7 @@ function settingsIn(db: Kysely<Tables>, change: Change) {
     ): Promise<void> =>
       change(async (trx) => {
         const { cursor: _c, doubt_ms: _d, ...columns } = columnsOf({ ...row, cursor: null, doubt_ms: 0 });
-        // Other settings may name another system or other customers, so the next sync reads all of them.
+        // With other settings, the connector may read another system or other customers.
         if (rereads) await trx.deleteFrom('connector_syncs').where('connector', '=', id).execute();
         await trx.updateTable('connectors').set(columns).where('id', '=', id).execute();
         await also(untyped(trx), id);
@@ -112,7 +112,7 @@ function settingsIn(db: Kysely<Tables>, change: Change) {
         await trx.deleteFrom('connector_inbox').where('connector', '=', id).execute();
         await also(untyped(trx), id);
       }),
-    /** False for a message that was acted on since `since`; otherwise stores its id, and deletes ids from before `since`. */
+    /** Stores the id of a message; false if it is stored already. Deletes ids from before `since` first. */
     take: (connector: number, message: string, now: number, since: number): Promise<boolean> =>
       change(async (trx) => {
         const marks = trx.deleteFrom('connector_inbox').where('connector', '=', connector);
@@ -140,7 +140,7 @@ interface Decision {
 }
 const put = (trx: Transaction<Tables>, { id, ...row }: Entry) =>
   trx.updateTable('connector_entries').set(row).where('id', '=', id).execute();
-/** Stores decided rows, in order; returns each row afterwards, undefined for a deleted one, and whether it was changed. */
+/** Decides and stores rows in order; returns each row afterwards (undefined if deleted) and whether it changed. */
 async function decideAll(
   trx: Transaction<Tables>,
   all: readonly Decision[],
@@ -160,7 +160,7 @@ async function decideAll(
   }
   return decided;
 }
-/** Rows of one state, those that are due first, first. */
+/** Rows of one state in order of their due time. */
 function rowsIn(
   db: Kysely<Tables>,
   connector: number,
@@ -208,7 +208,7 @@ function ledgerIn(db: Kysely<Tables>, change: Change) {
   const set = (trx: Transaction<Tables>, row: Entry | NewEntry) =>
     'id' in row ? put(trx, row) : trx.insertInto('connector_entries').values(row).execute();
   return {
-    /** Commits what a page of the feed changes in the ledger, and the position behind it. */
+    /** Commits the changes of a page of the feed to the ledger, together with the position after the page. */
     advance: (
       connector: number,
       position: Position,
@@ -231,7 +231,7 @@ function ledgerIn(db: Kysely<Tables>, change: Change) {
       }),
     /** Replaces a row by the result of `decide`; null leaves it. Undefined for a deleted row. */
     decide: decideRow,
-    /** As `decide`, where the row is as it was read; null where it was changed meanwhile. */
+    /** As `decide`, but only if the row is unchanged since it was read; null if it has changed. */
     decideAs: async (read: Entry, decide: (row: Entry) => Entry, also?: Also): Promise<Entry | null> => {
       let done: Entry | null = null;
       const isSame = (row: Entry): boolean =>
@@ -239,7 +239,7 @@ function ledgerIn(db: Kysely<Tables>, change: Change) {
       await decideRow(read.id, (row) => (done = isSame(row) ? decide(row) : null), also);
       return done;
     },
-    /** Commits what `decide` makes of the rows of the recordings of a conversation. */
+    /** Commits the rows that `decide` returns for the recordings of a conversation. */
     recordings: (
       connector: number,
       conversation: string,
@@ -256,8 +256,8 @@ function ledgerIn(db: Kysely<Tables>, change: Change) {
         for (const row of decide(rows)) await set(trx, row);
       }),
     /**
-     * The first rows that are due, at most `most`. `next_at`: when the one after them is due; null where none waits or `rows`
-     * are as many as `most`. A recording waits for its entry without being due.
+     * The first due rows, at most `most`. `next_at`: due time of the next row; null if no other row waits, or if there
+     * are `most` due rows. A recording is not due before the system has its entry.
      */
     async due(
       connector: number,
@@ -265,7 +265,7 @@ function ledgerIn(db: Kysely<Tables>, change: Change) {
       now: number,
       most: number,
     ): Promise<{ readonly rows: readonly Entry[]; readonly next_at: number | null }> {
-      // One state after the other by its index: together they would be sorted, all of a backlog.
+      // One query for each state uses the index; a query for both states would sort a whole backlog.
       const found = async (after: number, limit: number): Promise<Entry[]> => {
         const waiting = await rowsIn(db, connector, what, 'waiting', after, limit);
         const unknown = await rowsIn(db, connector, what, 'unknown', after, limit);
@@ -302,7 +302,7 @@ function listsIn(db: Kysely<Tables>) {
       const rows = db.selectFrom('connector_entries').selectAll().where('id', '=', id);
       return rows.where('connector', '=', connector).executeTakeFirst();
     },
-    /** Rows of all connectors that hold words, oldest first. */
+    /** Rows of all connectors with a text in `words`, oldest first. */
     withWords: (after: number, limit: number): Promise<Entry[]> =>
       db
         .selectFrom('connector_entries')

@@ -18,12 +18,12 @@ export interface SyncerDeps {
   readonly log: Log;
   readonly phonebook: PhonebookWriter;
 }
-/** Limits of one sync, for a system whose pages never end. */
+/** Limits of one sync, because a faulty system may return pages without end. */
 const MAX_PAGES = 10_000;
 const MAX_SYNCED = 200_000;
 const NEVER: SyncRow = { cursor: null, at: null, customers: 0 };
 
-/** Brings the customers of one connector into the phonebook, page after page, until `close`. */
+/** Copies the customers of one connector into the phonebook, page by page, on a schedule until `close`. */
 export class CustomerSyncer {
   readonly #connector: number;
   readonly #sync: NonNullable<ConnectorSession['sync']>;
@@ -44,11 +44,11 @@ export class CustomerSyncer {
         ),
     });
   }
-  /** As the connector shows it. */
+  /** State in the reply about the connector. */
   get state(): ConnectorSync {
     return this.#schedule.state;
   }
-  /** Begins now; a sync that is under way is followed by another one. */
+  /** Starts a sync now, or after the one in progress. */
   start(): void {
     this.#schedule.start();
   }
@@ -71,7 +71,7 @@ export class CustomerSyncer {
       if (signal.aborted) return null;
       if (read.kind !== 'done') throw new SyncFailure(read.words, read.retry_after_seconds);
       const { customers, gone } = read.value;
-      // A whole list may name a customer once for each number; in a list of changes the later row is the newer one.
+      // A complete list may name a customer once for each number; in a list of changes, the later row replaces.
       const isChange = read.value.cursor !== null;
       const sync: SourceSync = {
         named: (id, row) => seen.add(id, row),

@@ -11,7 +11,7 @@ export interface ConnectorsTable {
   file: string | null;
   /** The uploaded YAML; null where `file` names one. */
   source: string | null;
-  /** JSON: values of the settings that are no secrets, and of those that are. */
+  /** Values of the settings as JSON: those without secrets, and the secrets. */
   settings: string;
   secrets: string;
   enabled: number;
@@ -19,12 +19,12 @@ export interface ConnectorsTable {
   created_by: string;
   /** Conversations that began before this moment get no entry; ms since 1970. */
   from_ms: number;
-  /** Position in the feed of changes; null is its beginning. */
+  /** Position in the feed of changes; null: its beginning. */
   cursor: string | null;
-  /** Conversations before this moment may have an entry that the ledger lacks, because the feed or the ledger was lost. */
+  /** Conversations before this time may have an entry that the ledger lacks, after a loss of feed or ledger; ms. */
   doubt_ms: number;
 }
-/** The ledger: one row for each conversation that has, had or should have an entry, and for each recording attached to it. */
+/** The ledger: a row for each conversation that has, had or should have an entry, and for each of its recordings. */
 export interface EntriesTable {
   id: Generated<number>;
   connector: number;
@@ -34,7 +34,7 @@ export interface EntriesTable {
   state: EntryState;
   /** Task in progress or waiting; null if there is none. */
   task: EntryTask | null;
-  /** 0: the conversation is to have no entry, because it was merged, erased or is not wanted. */
+  /** 0: the conversation should have no entry, because it was merged or erased, or the file does not want it. */
   wanted: number;
   /** Id of the entry in their system. */
   remote_id: string | null;
@@ -54,12 +54,12 @@ export interface EntriesTable {
 }
 export interface Tables {
   connectors: ConnectorsTable;
-  /** The last sync that reached its last page: `at` is its beginning. */
+  /** The last sync that reached its last page. `at`: its start. */
   connector_syncs: { connector: number; cursor: string | null; at: number | null; customers: number };
-  /** The newest refresh token of a connector whose system gives a new one at each use. */
+  /** Newest refresh token of a connector, if its system replaces the token at each use. */
   connector_tokens: { connector: number; refresh_token: string };
   connector_entries: EntriesTable;
-  /** Messages of the systems that were acted on; `message` is their id. */
+  /** Messages of the systems whose actions were performed. `message`: their id. */
   connector_inbox: { connector: number; message: string; at: number };
 }
 export const migrations: readonly Migration[] = [
@@ -102,7 +102,7 @@ export const migrations: readonly Migration[] = [
     },
   },
   {
-    // SQLite changes no constraint of a table, so the rows move into a new one.
+    // SQLite cannot change a constraint, so the rows are copied into a new table.
     id: '0143-connector-recordings',
     async up(db) {
       await db.schema.alterTable('connector_entries').renameTo('connector_entries_before').execute();

@@ -4,7 +4,7 @@ import { verbsOf } from './files.ts';
 import type { Entry } from './ledger.ts';
 import type { Running } from './running.ts';
 
-/** A connector as the outside sees it: without secrets. */
+/** A connector in the form of the API, without secrets. */
 export function connectorOf(
   { row, file, session, words, keeper, syncer, pusher }: Running,
   counts: Partial<Record<EntryState, number>>,

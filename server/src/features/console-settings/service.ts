@@ -19,13 +19,13 @@ export const migrations: readonly Migration[] = [
 
 export interface SiteConsole {
   settings(): ConsoleSettingsReply['settings'];
-  /** In force once they and their line in the audit trail are written. */
+  /** The new settings take effect once they and their audit entry are stored. */
   change(actor: Actor, wanted: ConsoleSettings): Promise<ConsoleSettingsReply['settings']>;
-  /** Calls `listener` after each change; the result ends that. */
+  /** Calls `listener` after each change; call the result to unsubscribe. */
   onChange(listener: () => void): () => void;
 }
 
-/** Runs the migrations and reads the settings. `zone`: IANA name of the site's. */
+/** Runs the migrations and reads the settings. `zone`: IANA name of the site's time zone. */
 export async function createConsoleSettings(deps: {
   readonly store: Store;
   readonly audit: Required<Audit>;

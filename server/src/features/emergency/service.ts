@@ -1,6 +1,6 @@
 /**
- * Publishes calls for help as the engine writes them into its call records, with the location of the caller. Those of a time
- * without the service follow when it is back; a record that is read twice is published twice.
+ * Publishes emergency calls from the engine's call records, with the location of the caller. Calls made while the
+ * service was down follow after its start; a record that is read twice is published twice.
  */
 import net from 'node:net';
 import type { DomainEvent } from '@offhook/contract/events.ts';
@@ -11,7 +11,7 @@ import type { Audit } from '../../ports/audit.ts';
 import type { CallRecord, CallRecords } from '../../ports/call-records.ts';
 import type { Clock } from '../../ports/clock.ts';
 
-/** Older calls are not published: they come from call records that are read again from the beginning. */
+/** Older calls are not published: they appear only when all call records are read again from the beginning. */
 const NEWS_MS = 24 * 60 * 60_000;
 interface Located {
   readonly net: string;
@@ -23,15 +23,15 @@ export interface EmergencyDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly person: (extension: string) => { readonly name: string; readonly location: string | null } | null;
-  /** Location of a shared phone, which its person does not change. */
+  /** Location of a shared phone; it is used instead of the location of the person who is signed in there. */
   readonly sharedPhone: (endpoint: string) => string | null;
-  /** Locations of the networks that phones are in. */
+  /** Locations of networks; that of the caller's network precedes those of phone and person. */
   readonly locations: () => readonly Located[];
   /** Extensions of the people who are notified. */
   readonly contacts: () => readonly string[];
 }
 
-/** The location of the smallest network that holds an address. */
+/** Location of the smallest network that contains an address; null if none does. */
 function locationOf(address: string, locations: readonly Located[]): string | null {
   const version = net.isIP(address);
   if (version === 0) return null;

@@ -11,6 +11,6 @@ export const RISKY_JSON = new RegExp(`"(?=[${RISKY}])`, 'g');
 /** Groups of rows, each row as JSON of an array of its cells. */
 export type Rows = AsyncIterable<readonly string[]>;
 export const cellsOf = (line: string): readonly Cell[] => JSON.parse(line) as Cell[];
-/** Index of each named column in a row as it is read. */
+/** Index of each column in the complete row that the store returns. */
 export const placesOf = (columns: readonly ExportColumn[]): readonly number[] =>
   columns.map((column) => EXPORT_COLUMNS.indexOf(column));

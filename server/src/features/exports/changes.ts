@@ -8,14 +8,14 @@ import type { Credentials } from '../../ports/stream.ts';
 /** Limit of waiting requests of one person or key. */
 const MAX_WAITING = 20;
 const RETRY_SECONDS = 10;
-/** Limit of persons whose last change is remembered; a request of any other is answered at once. */
+/** Limit of persons whose last change is remembered; beyond it all are forgotten, which changes all versions once. */
 const MAX_KNOWN = 10_000;
 
 /** Versions of the lists of exports, for requests that wait for a change. */
 export interface Changes {
-  /** Version of this person's exports, or of all if null; another text after each change. */
+  /** Version of this person's exports, or of all exports if null; each change makes a new text. */
   version(person: number | null): string;
-  /** Call it once the change can be read. */
+  /** Call it once the change is stored, because waiting requests then read the exports. */
   changed(person: number): void;
   /**
    * Resolves when the version of `person` is not `seen` any more, after `ms`, or when `signal` is aborted.

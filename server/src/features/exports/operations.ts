@@ -8,7 +8,7 @@ const TYPES: Readonly<Record<string, string>> = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
 
-/** Exports and their files: a person who may see a history may export it. */
+/** Exports and their files. A person may export every conversation whose history that person may see. */
 export function exportOperations(exports: Exports, app: Pick<App, 'addHook'>): Served<typeof operations> {
   const success = true as const;
   let closing = false;

@@ -30,7 +30,7 @@ import { ExportRunner } from './runner.ts';
 import { countIn, insertExport, migrations, readExport } from './store.ts';
 import type { ExportRow, Tables } from './store.ts';
 
-/** Longest wait for creations requested at the same time. */
+/** Longest wait of a creation for the ones requested before it. */
 const PATIENCE_MS = 10_000;
 /** Limits of waiting or running exports, of all and of one person. */
 const MAX_WAITING = 50;
@@ -91,7 +91,7 @@ export class Exports implements AsyncDisposable {
   readonly #creating = writeQueue(PATIENCE_MS);
   readonly #stop = new AbortController();
   readonly #sweeping: Promise<void>;
-  /** Numbers in the filters of exports; their erasure deletes every file. */
+  /** Numbers in the filters of exports; an erasure also deletes every file, because any may contain the subject. */
   readonly data: PersonalData = {
     name: 'exports',
     count: async (subject) => {
@@ -187,7 +187,7 @@ export class Exports implements AsyncDisposable {
     if (seen !== undefined)
       await this.#changes.wait(caller, whose(caller), seen, { ms: wait * 1_000, signal });
   }
-  /** The caller's exports, an administrator's view is all; newest first. */
+  /** The caller's exports, newest first; an administrator sees the exports of all persons. */
   async page(
     caller: Caller,
     { limit = 50, cursor }: ExportsQuery,

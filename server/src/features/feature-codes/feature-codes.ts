@@ -1,6 +1,6 @@
 import type { FeatureCode } from '../../ports/site.ts';
 
-/** Every code there is. The dialplan, the table of docs/feature-codes.md and the console's list follow from it. */
+/** All feature codes: the source of the dialplan, the table in docs/feature-codes.md and the list in the console. */
 export const FEATURE_CODES: readonly FeatureCode[] = [
   {
     id: 'agent.pause',
@@ -136,7 +136,7 @@ export const FEATURE_CODES: readonly FeatureCode[] = [
   },
 ];
 
-/** A pattern in the form for people: `_*22ZX` is `*22<n>`. */
+/** A pattern as the documentation shows it: `_*22ZX` becomes `*22…`. */
 const dialledAs = (pattern: string): string =>
   pattern.startsWith('_') ? pattern.slice(1).replace(/[XZN].*/s, '…') : pattern;
 

@@ -19,7 +19,7 @@ const types: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** The ping of real clients. */
+/** `ping.php`, which existing clients call before they sign in. */
 export const frontDoorOperations = ({
   config: { siteTitle },
   version,
@@ -39,7 +39,7 @@ export const frontDoorOperations = ({
     }),
   },
 });
-/** Errors and events as pages; every file has a route of its own. */
+/** Pages that list the error codes and event types, with a route for each of their files. */
 export function frontDoorRoutes(app: App, { config }: Pick<FrontDoorOptions, 'config'>): void {
   const open = { config: { level: 'public' }, schema: { hide: true } } as const;
   const { siteTitle } = config;

@@ -1,6 +1,6 @@
 /**
- * BER as LDAP uses it, read strictly: no element reaches beyond the one around it. Readers of LDAP clients trust the lengths
- * that a server sends; here the bytes are anybody's.
+ * Strict reader of BER as LDAP uses it: an element that reaches beyond its parent is an error. BER readers made for
+ * LDAP clients trust the lengths that a server sends; these bytes come from any client.
  */
 export const OCTETS = 0x04;
 export const SEQUENCE = 0x30;
@@ -14,7 +14,7 @@ export interface Element {
   readonly value: Buffer;
 }
 
-/** Start and end of the value whose length begins at `at`; null where bytes are missing. */
+/** Start and end of the value whose length field begins at `at`; null while bytes of that field are missing. */
 function spanOf(bytes: Buffer, at: number): readonly [start: number, end: number] | null {
   const first = bytes[at];
   if (first === undefined) return null;
@@ -25,7 +25,7 @@ function spanOf(bytes: Buffer, at: number): readonly [start: number, end: number
   const start = at + 1 + size;
   return [start, start + bytes.readUIntBE(at + 1, size)];
 }
-/** Bytes of the message that these begin with; null while its length is not known. Throws `BerError` beyond `most`. */
+/** Number of bytes of the first message; null while its length is unknown. Throws `BerError` if it exceeds `most`. */
 export function messageLength(bytes: Buffer, most: number): number | null {
   if (bytes.length === 0) return null;
   if (bytes[0] !== SEQUENCE) throw new BerError('not an LDAP message');
@@ -34,7 +34,7 @@ export function messageLength(bytes: Buffer, most: number): number | null {
   return span?.[1] ?? null;
 }
 
-/** Reads one element after the other; every method throws `BerError`. */
+/** Reads elements in sequence; every method throws `BerError`. */
 export class BerReader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -63,7 +63,7 @@ export class BerReader {
   inside(tag: number = SEQUENCE): BerReader {
     return new BerReader(this.value(tag));
   }
-  /** A whole number from 0 to 2^31-1, the only ones of LDAP. */
+  /** An integer from 0 to 2^31-1, the range that LDAP uses. */
   number(tag: number = INTEGER): number {
     const value = this.value(tag);
     if (value.length === 0 || value.length > 4 || value[0]! > 0x7f)

@@ -1,4 +1,4 @@
-/** One connection of a desk phone: requests one after the other, replies as fast as it reads them. */
+/** One connection of a desk phone: handles one request at a time and sends replies as fast as the phone reads them. */
 import type { Socket } from 'node:net';
 import { BerError, messageLength } from './ber.ts';
 import type { LdapEntry } from './entries.ts';
@@ -17,9 +17,9 @@ import type { Request, Result, Search } from './messages.ts';
 import { entriesOf, exists, isRootDse } from './search.ts';
 import type { LdapSource } from './search.ts';
 
-/** A request of a phone has a few hundred bytes. */
+/** Limit of a request in bytes; a phone sends a few hundred. */
 const MOST_BYTES = 16_384;
-/** Entries of a search, and of one page. */
+/** Limits of entries: of a search without pages, and of one page. */
 const MOST_ENTRIES = 2_000;
 const MOST_PER_PAGE = 500;
 const MOST_MS = 10_000;
@@ -28,9 +28,9 @@ export type Access = 'granted' | 'wrong' | 'too_many';
 export interface ConnectionOptions {
   readonly socket: Socket;
   readonly source: LdapSource;
-  /** Whether a password may come over this connection: it has TLS, or is of a network that needs none. */
+  /** True if the connection may carry a password: it has TLS, or comes from a network that needs no TLS. */
   readonly safe: boolean;
-  /** Whether this is the token of a phone, or an API key for the phonebook. */
+  /** Checks the token of a phone, or an API key for the phonebook. */
   readonly admit: (token: string) => Promise<Access>;
   readonly now: () => number;
   readonly onBound: () => void;
@@ -39,7 +39,7 @@ export interface ConnectionOptions {
 interface Pages {
   readonly cookie: string;
   readonly entries: AsyncGenerator<LdapEntry | null>;
-  /** Read already, and the first of the next page. */
+  /** First entry of the next page, already read from `entries`. */
   readonly ahead: LdapEntry;
 }
 
@@ -86,7 +86,7 @@ export class LdapConnection {
     const { socket } = this.#options;
     const { op, id } = request;
     if (op === OP.unbind) return socket.destroySoon();
-    // A search is over before the next request is read.
+    // There is nothing to abandon: a search ends before the next request is read.
     if (op === OP.abandon) return;
     if (!hasReply(op)) throw new BerError('not an LDAP request');
     await this.#send(resultMessage(id, op, await this.#answer(request)));
@@ -128,7 +128,7 @@ export class LdapConnection {
     if (!isRootDse(search)) {
       if (this.#token === null)
         return { code: RESULT.insufficientAccess, words: 'sign in with the token of the phone' };
-      // The token of a phone ends with its object, an API key when it is revoked.
+      // Check again: the phone may have been deleted or the API key revoked since the bind.
       if ((await admit(this.#token)) !== 'granted') return { code: RESULT.insufficientAccess };
     }
     if (search.scope > 3) throw new BerError('not a scope');

@@ -11,7 +11,7 @@ export interface PhoneNumber {
   /** Number to dial. */
   readonly number: string;
   readonly label: string | null;
-  /** Other spellings of which people type the beginning. */
+  /** Other spellings, because people may type the beginning of any of them. */
   readonly spelled: readonly string[];
 }
 /** A customer or a colleague. */
@@ -32,7 +32,7 @@ export interface LdapEntry {
   readonly sought: Sought;
 }
 
-/** Labels as people write them in the languages of the console. */
+/** Labels of mobile and home numbers as people write them in the languages of the console. */
 const MOBILE = /mobil|handy|cell|cep/i;
 const HOME = /home|priv|ev\b/i;
 const attributeOf = ({ label }: PhoneNumber): string =>

@@ -1,4 +1,4 @@
-/** Search filters of LDAP: read from a request, compared with an entry, and turned into a search of the phonebook. */
+/** Search filters of LDAP: parses them, compares them with entries and derives searches of the phonebook's index. */
 import { digitsOf, fold } from '@offhook/contract/search.ts';
 import { cutText } from '../../core/cut-text.ts';
 import { BerError, BerReader, SEQUENCE } from './ber.ts';
@@ -10,25 +10,25 @@ export type Filter =
   | {
       readonly is: 'text';
       readonly attribute: string;
-      /** Folded; null where the beginning or the end is open. */
+      /** Folded; `initial` or `final` is null if the beginning or the end is open. */
       readonly initial: string | null;
       readonly any: readonly string[];
       readonly final: string | null;
     }
-  /** Neither true nor false: an attribute or a comparison that is not known here. */
+  /** Neither true nor false: a comparison that this server does not support. */
   | { readonly is: 'undefined' };
 
-/** Texts of an entry that a filter is compared with, folded, by attribute in lower case. */
+/** Folded texts of an entry by attribute in lower case; undefined for an attribute that the directory does not have. */
 export type Sought = (attribute: string) => readonly string[] | undefined;
 
 const MOST_DEPTH = 12;
 const MOST_PARTS = 100;
-/** Characters of a probe, as many as a search of the API may have: each word is a condition of the statement. */
+/** Limit of characters of a probe, equal to that of a search by API: each word becomes a condition of the statement. */
 const MOST_SEARCHED = 64;
-/** Longest list of searches of one filter; beyond it everything is compared. */
+/** Limit of index searches for one filter; beyond it the filter is compared with the whole phonebook. */
 const MOST_PROBES = 8;
 const NUMBERS: ReadonlySet<string> = new Set(['telephonenumber', 'mobile', 'homephone']);
-/** Attributes whose texts the phonebook's search has too; an entry may lack them. */
+/** Attributes whose texts are in the phonebook's index too; an entry may lack them. */
 export const SEARCHED: ReadonlySet<string> = new Set([
   ...NUMBERS,
   'cn',
@@ -114,7 +114,7 @@ function textMatches({ initial, any, final }: Extract<Filter, { is: 'text' }>, t
   }
   return final === null || (text.length - final.length >= at && text.endsWith(final));
 }
-/** Null is neither: the opposite of it matches as little as it does itself (RFC 4511, 4.5.1.7). */
+/** Null means undefined: neither such a filter nor its negation matches (RFC 4511, 4.5.1.7). */
 export function matches(filter: Filter, sought: Sought): boolean | null {
   switch (filter.is) {
     case 'and': {
@@ -137,7 +137,7 @@ export function matches(filter: Filter, sought: Sought): boolean | null {
       return null;
   }
 }
-/** Texts of which each match has at least one in it, for the index of the phonebook; null where it may be any entry. */
+/** Texts to search in the phonebook's index: every match contains at least one. Null if any entry may match. */
 export function probesOf(filter: Filter): readonly string[] | null {
   switch (filter.is) {
     case 'and': {
@@ -158,7 +158,7 @@ export function probesOf(filter: Filter): readonly string[] | null {
       const parts = [initial ?? '', ...any, final ?? ''];
       const longest = parts.toSorted((a, b) => b.length - a.length)[0]!;
       if (longest === '') return null;
-      // A name is no number: nothing has it.
+      // No number contains a text without digits.
       if (NUMBERS.has(attribute) && digitsOf(longest) === null) return longest === '+' ? null : [];
       return [cutText(longest, MOST_SEARCHED)];
     }

@@ -1,4 +1,4 @@
-/** Messages of LDAP (RFC 4511), as far as a directory that is only read needs them. */
+/** Messages of LDAP (RFC 4511) that a read-only directory needs. */
 import { BerWriter } from 'ldapts';
 import { BerReader, OCTETS } from './ber.ts';
 import { readFilter } from './filter.ts';
@@ -25,12 +25,12 @@ export type ResultCode = (typeof RESULT)[keyof typeof RESULT];
 export interface Result {
   readonly code: ResultCode;
   readonly words?: string;
-  /** Of a search: position of the next page; empty at the end, absent if no pages were requested. */
+  /** For a search: position of the next page; empty at the end, absent if no pages were requested. */
   readonly cookie?: string;
 }
 
 export const OP = { bind: 0x60, unbind: 0x42, search: 0x63, abandon: 0x50, extended: 0x77 } as const;
-/** Tags of the replies to requests by their tags. */
+/** Tag of the reply by the tag of its request. */
 const REPLY: Readonly<Record<number, number>> = {
   [OP.bind]: 0x61,
   [OP.search]: 0x65,
@@ -52,15 +52,15 @@ export interface Request {
   readonly id: number;
   readonly op: number;
   readonly body: BerReader;
-  /** Pages that are asked for; null for none. */
+  /** Requested page; null if no pages were requested. */
   readonly paged: { readonly size: number; readonly cookie: string } | null;
-  /** A control that must be obeyed and is not known here. */
+  /** OID of a critical control that this server does not support; null for none. */
   readonly refused: string | null;
 }
 export interface Bind {
   readonly version: number;
   readonly name: string;
-  /** Null for another way than a password. */
+  /** Null for SASL, which this server does not support. */
   readonly password: string | null;
 }
 export interface Search {
@@ -164,7 +164,7 @@ export const entryMessage = (
     }
     to.endSequence();
   });
-/** Sent before a connection is ended for what came over it (RFC 4511, 4.4.1). */
+/** Notice of disconnection, sent before the server closes a connection after a faulty request (RFC 4511, 4.4.1). */
 export const disconnection = (words: string): Buffer =>
   message(0, 0x78, (to) => {
     writeResult(to, { code: RESULT.protocolError, words });

@@ -1,4 +1,4 @@
-/** A search of the directory: candidates from the phonebook's index, compared with the filter one by one. */
+/** A search of the directory: takes candidates from the phonebook's index and compares each with the filter. */
 import { COLLEAGUES, CUSTOMERS, ROOT, entryOf } from './entries.ts';
 import type { LdapEntry, Listed } from './entries.ts';
 import { matches, probesOf } from './filter.ts';
@@ -16,10 +16,10 @@ export interface LdapSource {
 }
 const AT_ONCE = 200;
 const SCOPE_BASE = 0;
-/** Blanks around the parts of a name mean nothing. */
+/** Normal form of a DN: lower case, without spaces and tabs. */
 export const nameOf = (dn: string): string => dn.toLowerCase().replaceAll(/[ \t]/g, '');
 
-/** Entries that hold others. */
+/** An entry that contains others: the root, or one of its folders. */
 function containerOf(dn: string, fields: Readonly<Record<string, readonly string[]>>): LdapEntry {
   const known = new Map(Object.entries(fields).map(([key, values]) => [key.toLowerCase(), values]));
   const sought: LdapEntry['sought'] = (one) => known.get(one)?.map((value) => value.toLowerCase());
@@ -38,14 +38,14 @@ const containers = new Map(
     containerOf(COLLEAGUES, { objectClass: ['top', 'organizationalUnit'], ou: ['colleagues'] }),
   ].map((one) => [one.dn, one]),
 );
-/** The description of this server, which anybody may read (RFC 4512, 5.1). */
+/** True for a search of the root DSE: it describes this server, and clients read it before a bind (RFC 4512, 5.1). */
 export const isRootDse = ({ base, scope }: { readonly base: string; readonly scope: number }): boolean =>
   nameOf(base) === '' && scope === SCOPE_BASE;
 export const exists = (base: string): boolean => containers.has(nameOf(base));
 
 /**
- * Entries that match, colleagues first. Below the root all people are listed whatever the scope, and the two folders never:
- * phones would show them as people.
+ * Matching entries, colleagues first; null between them lets the caller check its limit of time. A search below the
+ * root lists all people, whatever its scope, and never the two folders, because phones would show them as people.
  */
 export async function* entriesOf(
   source: LdapSource,
@@ -71,13 +71,13 @@ export async function* entriesOf(
       const { rows, next } = await source.customers(q, before, AT_ONCE);
       for (const row of rows) {
         const entry = entryOf(row);
-        // An entry can be found twice only by several searches.
+        // Only several index searches can find an entry twice.
         if (!fits(entry) || given.has(row.id)) continue;
         if (probes !== null && probes.length > 1) given.add(row.id);
         yield entry;
       }
       before = next;
-      // The limit of time is also checked during a long search without a match.
+      // The caller checks the limit of time even if no entry matched.
       yield null;
     }
   }

@@ -1,4 +1,4 @@
-/** The LDAP port for desk phones, in clear text and by TLS: it opens, moves and closes with the configuration. */
+/** The LDAP port for desk phones, in clear text and with TLS; opened, changed and closed with the configuration. */
 import net from 'node:net';
 import tls from 'node:tls';
 import { messageOf } from '../../core/errors.ts';
@@ -13,13 +13,13 @@ import type { LdapSource } from './search.ts';
 export interface LdapOptions {
   readonly source: LdapSource;
   readonly host: string;
-  /** Port of the applied configuration; null for none. */
+  /** LDAP port in the applied configuration; null for none. */
   readonly port: () => number | null;
   /** Networks whose phones may sign in without TLS. */
   readonly plain: (ip: string) => boolean;
-  /** Certificate and key in PEM; null where there is none. */
+  /** Certificate and key in PEM; null if there is none. */
   readonly certificate: () => Promise<{ readonly cert: string; readonly key: string } | null>;
-  /** Whether this is the token of a phone, or an API key for the phonebook. */
+  /** True for the token of a phone and for an API key for the phonebook. */
   readonly knows: (token: string) => Promise<boolean>;
   readonly clock: Clock;
   readonly log: Log;
@@ -27,16 +27,16 @@ export interface LdapOptions {
 }
 export interface LdapLimits {
   readonly connections: number;
-  /** Connections of one network: a whole office may be behind one address. */
+  /** Limit of connections of one /32 or /64 network: a whole office may be behind one address. */
   readonly ofNetwork: number;
   readonly idleMs: number;
-  /** From the opening to a right password. */
+  /** Time from the opening of a connection to a successful bind. */
   readonly signInMs: number;
 }
 const LDAP_LIMITS: LdapLimits = { connections: 500, ofNetwork: 200, idleMs: 120_000, signInMs: 15_000 };
 const AGAIN_MS = 10_000;
 const WRONG = { burst: 30, per_second: 0.2 };
-/** First byte of TLS; LDAP begins with 0x30. */
+/** First byte of a TLS handshake; LDAP messages begin with 0x30. */
 const HANDSHAKE = 0x16;
 
 export class LdapServer {
@@ -136,7 +136,7 @@ export class LdapServer {
       );
     });
   }
-  /** Null where there is no certificate. */
+  /** The socket with TLS; null, with the connection destroyed, if there is no certificate. */
   async #secure(socket: net.Socket): Promise<net.Socket | null> {
     const pair = await this.#options.certificate();
     if (pair === null || socket.destroyed) {
@@ -163,7 +163,7 @@ export class LdapServer {
       onBound,
       failed: (error) => log.warn({ error: messageOf(error) }, 'a request over LDAP failed'),
       admit: async (token): Promise<Access> => {
-        // A right one always enters: other phones of its office may be set up wrong.
+        // A valid token is never limited: other phones of its office may have a wrong one.
         if (await knows(token)) return 'granted';
         if (!this.#wrong.allows(network)) return 'too_many';
         log.warn({ ip }, 'a wrong password over LDAP');

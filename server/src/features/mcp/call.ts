@@ -1,4 +1,4 @@
-/** Runs a tool as the corresponding REST request: the same checks, limits, audit trail and errors. */
+/** Runs a tool as the corresponding REST request, with the same checks, limits, audit trail and errors. */
 import type { Language, Problem } from '@offhook/contract/errors.ts';
 import { ServiceError, problemOf } from '../../core/errors.ts';
 import { checkInput } from '../../core/check-input.ts';
@@ -6,10 +6,10 @@ import { asSaid, say } from '../../core/said.ts';
 import type { App } from '../../ports/http.ts';
 import type { Part, Tool } from './tools.ts';
 
-/** Limit of a tool's answer in bytes of JSON; a model cannot work with more. */
+/** Limit of a tool's reply in bytes of JSON; a model cannot process more. */
 const MAX_ANSWER = 96 * 1024;
 
-/** The program that calls, as its HTTP request showed it. */
+/** The calling program, from its HTTP request. */
 export interface Asker {
   readonly authorization: string;
   readonly ip: string;
@@ -32,8 +32,8 @@ interface Wanted {
   readonly body: unknown;
 }
 /**
- * Sorts the arguments into path, query, header and body, and checks them, so that no person confirms a change that would be
- * refused; the operation checks them again. Throws `invalid_request`.
+ * Sorts the arguments into path, query, header and body and checks them, so that no person confirms a change that the
+ * operation would refuse; the operation checks them again. Throws `invalid_request`.
  */
 export function requestOf({ operation, parts, wholeBody }: Tool, args: Arguments): Wanted {
   const given: Readonly<Record<Part, Record<string, unknown>>> = {
@@ -43,7 +43,7 @@ export function requestOf({ operation, parts, wholeBody }: Tool, args: Arguments
     if_match: {},
   };
   for (const [name, value] of Object.entries(args)) {
-    // The operation refuses an unknown field of its body.
+    // Unknown names go into the body, whose schema refuses them.
     const part = parts.get(name) ?? (operation.body === undefined || wholeBody ? undefined : 'body');
     if (part === undefined)
       throw new ServiceError('invalid_request', say`${name}: ${asSaid('unknown field')}`);
@@ -57,7 +57,7 @@ export function requestOf({ operation, parts, wholeBody }: Tool, args: Arguments
     checkInput(operation.body, whole, 'arguments');
   const path = operation.path.replaceAll(/:(\w+)/g, (_, name: string) => {
     const value = String(params[name]);
-    // An empty or dot segment would make the path of another operation.
+    // An empty or dot segment would change the path to that of another operation.
     if (['', '.', '..'].includes(value))
       throw new ServiceError('invalid_request', say`${name}: ${asSaid('is not accepted by this tool')}`);
     return encodeURIComponent(value);
@@ -70,11 +70,11 @@ export function requestOf({ operation, parts, wholeBody }: Tool, args: Arguments
     body: whole,
   };
 }
-/** Path and query take text, so a number or boolean is written as one. */
+/** Path and query consist of text, so numbers and booleans are converted. */
 const asText = (value: unknown): unknown =>
   typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
 
-/** Injects the request into the HTTP host, so that every rule of REST applies. */
+/** Injects the request into the HTTP server, so that every rule of REST applies. */
 export async function callTool(app: App, asker: Asker, tool: Tool, args: Arguments): Promise<Answer> {
   const { method, body } = tool.operation;
   try {

@@ -3,14 +3,14 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Arguments } from './call.ts';
 
-/** Time for the answer of the person. */
+/** Time in which a person can confirm a change. */
 export const CONFIRM_SECONDS = 300;
-/** Changes of one key that may wait; the oldest one is dropped. */
+/** Limit of waiting changes of one API key; beyond it the oldest is dropped. */
 const MOST_WAITING = 16;
 
 /** `person`: the program shows a form and sends the answer; `program`: it repeats the call with the token. */
 export type Way = 'person' | 'program';
-/** A change that a token confirms, and no other one. */
+/** The one change that a token confirms. */
 export interface Change {
   /** Id of the API key. */
   readonly key: number;

@@ -7,7 +7,7 @@ import type { Mcp } from './service.ts';
 
 const READ = ['accept', 'content-type', 'mcp-method', 'mcp-name', 'mcp-protocol-version', 'user-agent'];
 
-/** Refuses browser requests of any origin but the listed ones and the public address. */
+/** The MCP endpoint. It refuses browser requests, except from the configured origins and the public address. */
 export const mcpOperations = (
   mcp: Mcp,
   app: App,
@@ -17,7 +17,7 @@ export const mcpOperations = (
   handlers: {
     async message({ caller, request, reply }, { body }) {
       const { authorization, origin, host = '' } = request.headers;
-      // The Host header is the attacker's choice after DNS rebinding, so the own origin of the request counts for nothing.
+      // After DNS rebinding, an attacker chooses the Host header, so the request's own origin proves nothing.
       if (origin !== undefined && origin !== publicUrl && !corsOrigins.includes(origin))
         throw new ServiceError(
           'foreign_origin',

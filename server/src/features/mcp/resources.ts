@@ -1,4 +1,4 @@
-/** Resources: the answers of some reading tools, each under an address that a program can attach for its model. */
+/** Resources: replies of some reading tools, each at an address that a program can attach for its model. */
 import type { Caller } from '../../ports/http.ts';
 import { mayCall } from './tools.ts';
 import type { Tool } from './tools.ts';
@@ -36,7 +36,7 @@ export const templatesOf = (tools: Tools, caller: Caller) =>
       mimeType,
     })),
   );
-/** Tool and arguments that read an address; null for an address of no resource. */
+/** Tool and arguments that read a resource; null if no resource has this address. */
 export function readingOf(
   tools: Tools,
   uri: string,

@@ -1,4 +1,4 @@
-/** The operations that a model may call, each as a tool with its schemas. */
+/** Operations that a model may call, as tools with schemas. */
 import type { Tool as ListedTool } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { includesLevel } from '@offhook/contract/ids.ts';
@@ -14,21 +14,21 @@ type Schema = z.core.JSONSchema.ObjectSchema;
 export interface Tool {
   readonly name: string;
   readonly operation: Operation;
-  /** Changes nothing; everything else needs the scope `mcp:write` and a confirmation. */
+  /** True if the tool changes nothing; other tools need the scope `mcp:write` and a confirmation. */
   readonly reads: boolean;
   readonly parts: ReadonlyMap<string, Part>;
-  /** The whole body is the argument `body`: it has no named fields, or one has the name of a path or query parameter. */
+  /** True if the argument `body` is the whole body: it has no named fields, or one is named like another argument. */
   readonly wholeBody: boolean;
   readonly inputSchema: ListedTool['inputSchema'];
   readonly outputSchema?: ListedTool['outputSchema'];
 }
 
-/** A larger output schema is left out: a client loads the schemas of all tools, and the result is JSON either way. */
+/** Larger output schemas are omitted: a client loads the schemas of all tools, and the result is JSON either way. */
 const MAX_OUTPUT_SCHEMA = 8 * 1024;
 
 /**
- * One tool for each operation that an API key may call and whose reply is JSON. Operations without a scope (people, sessions,
- * keys, erasures) and those with `tool: false` are no tools.
+ * One tool for each operation that an API key may call and that replies with JSON. Operations without a scope (people,
+ * sessions, keys, erasures) and those with `tool: false` are excluded.
  */
 export function toolsOf(groups: Groups): ReadonlyMap<string, Tool> {
   const tools = Object.entries(groups).flatMap(([group, operations]) =>
@@ -52,7 +52,7 @@ const isRead = ({ method, scope, audit }: Operation): boolean =>
 function toolOf(name: string, operation: Operation): Tool {
   const reads = isRead(operation);
   const output = jsonSchema(operation.reply!, 'output');
-  // A change first answers with the question for a confirmation, which the schema of its reply would not allow.
+  // The first reply of a change is the request for a confirmation, which the schema of its final reply would not allow.
   const fits = reads && output.type === 'object' && JSON.stringify(output).length <= MAX_OUTPUT_SCHEMA;
   return {
     name,
@@ -68,7 +68,7 @@ const IF_MATCH = {
   maxLength: 200,
   description: 'ETag of the object as it was read; the change is refused where it has changed since.',
 };
-/** Name of the argument with which a change is repeated. */
+/** Argument for the token when a change is called again. */
 export const CONFIRMATION = 'confirmation';
 const CONFIRMATION_SCHEMA = {
   type: 'string',
@@ -113,7 +113,7 @@ function inputOf(
   };
   return { parts, wholeBody, inputSchema: inputSchema as never };
 }
-/** The schema where it is an object with named fields. */
+/** JSON Schema of an object with named fields; undefined for any other schema. */
 function fieldsOf(schema: z.ZodType): Schema | undefined {
   const made = jsonSchema(schema, 'input');
   const own = made.$ref === undefined ? made : made.$defs?.[made.$ref.slice('#/$defs/'.length)];
@@ -125,7 +125,7 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Schema {
     io,
     unrepresentable: 'any',
     override: ({ jsonSchema: one }) => {
-      // A reply may gain fields, and a pattern adds nothing to a format that has a name.
+      // Replies may gain fields, and a named format makes its pattern redundant.
       if (io === 'output' && one.additionalProperties === false) delete one.additionalProperties;
       if (one.format !== undefined) delete one.pattern;
     },
@@ -134,7 +134,7 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Schema {
   return made as Schema;
 }
 
-/** True where the caller's level or scopes allow the operation; the operation itself decides again when it is called. */
+/** True if the caller's level or scopes allow the operation, which checks them again in each call. */
 export function mayCall(
   { key, level }: Caller,
   { operation: { scope, level: needs }, reads }: Tool,

@@ -1,4 +1,4 @@
-/** Night switches as the engine has them, and switching one from here. */
+/** Lists the night switches with their state in the engine, switches them, and audits switching by phone. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { NightSwitch } from '@offhook/contract/night-switches.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
@@ -10,7 +10,7 @@ import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 
 export interface NightSwitchDeps {
-  /** Time conditions with what may switch them. */
+  /** Time conditions with the extensions that may switch them. */
   readonly conditions: () => readonly {
     readonly name: string;
     readonly title: string;
@@ -43,7 +43,7 @@ export class NightSwitches {
       )
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
-  /** Resolves once the engine has it. Throws `not_found`, and what the engine throws. */
+  /** Resolves once the engine confirms the new state. Throws `not_found`, and the errors of the engine. */
   async set(actor: Actor, name: string, to: NightSwitch['to']): Promise<NightSwitch> {
     const { audit, engine, live } = this.#deps;
     if (!this.list().some((one) => one.name === name))
@@ -58,7 +58,7 @@ export class NightSwitches {
     });
     return this.list().find((one) => one.name === name)!;
   }
-  /** Writes the line of what a phone switched. */
+  /** Audits a change of a night switch that a phone made. */
   onEvent(event: DomainEvent): void {
     if (event.type !== 'night_switch.changed' || event.data.by === null) return;
     const { name, to, by } = event.data;
@@ -74,7 +74,7 @@ export class NightSwitches {
       });
     });
   }
-  /** To be called after a change of the configuration: a time condition without a switch follows its hours. */
+  /** Call after a change of the configuration: resets switches that no phone can reset, so that hours apply again. */
   followSite(): void {
     const { engine, live } = this.#deps;
     const names = new Set(this.list().map(({ name }) => name));

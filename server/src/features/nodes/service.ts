@@ -74,7 +74,7 @@ export class NodesService {
     const { audit, nodes } = this.#deps;
     const all = nodes === null ? [] : await nodes.list();
     asked.check(all, name);
-    // The entry comes first: this process may end before it could be written.
+    // Written before the work, because a switch or a drain may end this process.
     await audit.record({
       action: asked.action,
       actor: actor.caller.username,

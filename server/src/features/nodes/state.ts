@@ -1,12 +1,12 @@
-/** Commands that an administrator may give to the nodes of a site, by their reports. */
+/** Rules for switching, draining and undraining a node, from the reports of all nodes. */
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { SeenNode } from '../../ports/site-nodes.ts';
 
-/** A node that was silent for longer is taken for dead. */
+/** A node whose last report is older than this counts as dead. */
 export const SILENT_SECONDS = 5;
 
-/** True for a standby that the site can be passed to. */
+/** True for a standby that can take over the site. */
 export const canLead = ({ role, engine, version, seconds, drain }: SeenNode): boolean =>
   role === 'standby' && engine === 'up' && version !== null && seconds <= SILENT_SECONDS && drain === null;
 /** True for a node that is being drained, does not lead and has no call. */
@@ -21,7 +21,7 @@ export function nodeOf(all: readonly SeenNode[], name: string): SeenNode {
   const names = all.map((node) => node.name).join(', ');
   throw new ServiceError('not_found', say`there is no node ${name}; there are: ${names}`);
 }
-/** Throws `not_found`, and `node_not_ready` where the site cannot be passed to this node. */
+/** Throws `not_found`, and `node_not_ready` if this node cannot take over the site. */
 export function checkSwitch(all: readonly SeenNode[], name: string): void {
   const to = nodeOf(all, name);
   if (to.drain !== null) throw cannot(say`${name} is being drained: end the drain first`);
@@ -29,7 +29,7 @@ export function checkSwitch(all: readonly SeenNode[], name: string): void {
   if (!canLead(to))
     throw cannot(say`${name} cannot lead the site: it must be a standby with a running engine`);
 }
-/** Throws `not_found`, and `node_not_ready` where this node cannot be drained. */
+/** Throws `not_found`, and `node_not_ready` if this node cannot be drained. */
 export function checkDrain(all: readonly SeenNode[], name: string): void {
   const node = nodeOf(all, name);
   if (node.role === 'web')

@@ -12,15 +12,15 @@ export interface PathCheckParts {
   /** Password of the doctor's accounts at the engine. */
   readonly secret: string;
   readonly now: () => number;
-  /** Origin of the service for those who reach the site as `host` over IPv4 or IPv6; null for none. */
+  /** Origin of the service for clients that reach the site as `host` (`six`: over IPv6, else IPv4); null for none. */
   readonly web: (host: string, six: boolean) => string | null;
-  /** A login at the TURN server as clients at `host` use it; null for none. */
+  /** Credentials at the TURN server for clients that reach the site as `host`; null for none. */
   readonly relay: (
     host: string,
     account: string,
   ) => { username: string; credential: string; urls: string[] } | null;
 }
-/** The check of the ways, for administrators. */
+/** The path check, for administrators. */
 export function pathCheckOperations(parts: PathCheckParts): Served<typeof operations> {
   const { checks, secret, now, web, relay } = parts;
   const probe = (): PathProbe => {

@@ -1,10 +1,10 @@
-/** The phone with which an administrator's browser tries its ways: an account of the engine with passwords of a short life. */
+/** Account of the engine with short-lived passwords, with which the browser of an administrator tries its ways. */
 import { createHmac } from 'node:crypto';
 import type { SipCredentials } from '../../ports/sip.ts';
 
 export interface CheckPhone {
   readonly account: string;
-  /** Its password at the engine; a pass for another machine holds it. */
+  /** Permanent password of the account; a pass for the path check from another machine contains it. */
   readonly secret: string;
   readonly now: () => number;
 }
@@ -14,11 +14,11 @@ const SESSION = 0;
 const passwordOf = (secret: string, window: number): string =>
   createHmac('sha256', secret).update(`browser ${window}`).digest('base64url');
 
-/** Valid for ten to twenty minutes. */
+/** Current password for browsers; it is valid for ten to twenty minutes. */
 export const browserPassword = ({ secret, now }: CheckPhone): string =>
   passwordOf(secret, Math.floor(now() / WINDOW_MS));
 
-/** Phones of sessions, and that of the check, which belongs to none. */
+/** SIP credentials of the sessions, and of the path check's account, which belongs to no session. */
 export function withCheckPhone(sip: SipCredentials, phone: CheckPhone): SipCredentials {
   return {
     prove(device, matches) {

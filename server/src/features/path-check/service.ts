@@ -1,4 +1,4 @@
-/** Runs the check of the ways to the engine, keeps the last result of each, and publishes what changed. */
+/** Runs the path check, stores the last result of each way and publishes the changes. */
 import { readFile, rename, rm } from 'node:fs/promises';
 import { BROWSER_WAYS, PathFinding, PathWay } from '@offhook/contract/path-check.ts';
 import type {
@@ -43,9 +43,9 @@ export const migrations: readonly Migration[] = [
     },
   },
 ];
-/** The file that the command writes; the service reads and removes it. */
+/** Content of the file that `npm run doctor` writes; the service reads it and deletes it. */
 const CommandResults = z.object({ at: z.number(), ways: z.array(PathFinding) });
-/** Interval of the check by the service, so that a broken way is noticed without a request. */
+/** Interval of the service's own path check, so that a broken way is noticed without a request. */
 const EVERY_MS = 3_600_000;
 const isBrowserWay = (way: PathWay): boolean => BROWSER_WAYS.some((one) => one === way);
 const ORDER = PathWay.options;
@@ -56,11 +56,11 @@ export interface PathCheckDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly publish: (events: readonly DomainEvent[]) => void;
-  /** Null where the engine has no ways, as in the simulator. */
+  /** Null for an engine without ways, such as the simulator. */
   readonly probe: PathProbe | null;
   /** Whether the engine's link is up. */
   readonly up: () => boolean;
-  /** Results of `npm run doctor`. */
+  /** File with the results of `npm run doctor`. */
   readonly file: string;
 }
 
@@ -86,7 +86,7 @@ export class PathChecks {
     return new PathChecks(deps, rows);
   }
 
-  /** The service listens; from now on it runs the check at its interval. `web`: its origins on this machine. */
+  /** Call once the service listens: starts the check at its interval. `web`: origins of the service on this machine. */
   begin(web: readonly string[]): void {
     this.#web = web;
     if (this.#deps.probe === null) return;
@@ -130,7 +130,7 @@ export class PathChecks {
     await this.record(actor, 'path_check.start');
     return await this.state();
   }
-  /** Stores what a browser found. */
+  /** Stores the results of a browser. */
   async takeBrowser(actor: Actor, { findings }: PathBrowserFindings): Promise<PathCheckReply> {
     const at = this.#deps.clock.now();
     await this.#store(
@@ -157,7 +157,7 @@ export class PathChecks {
       detail,
     });
   }
-  /** For the health check: the ways that the service tries itself. */
+  /** Finding for the health check, from the ways that the service tries itself. */
   async finding(): Promise<{ readonly ok: boolean; readonly detail: string }> {
     await this.#takeIn();
     const rows = this.#rows.filter(({ way }) => !isBrowserWay(way));
@@ -181,7 +181,7 @@ export class PathChecks {
       () => this.#rows.map(({ way, checked_ms }) => [way, checked_ms / 1000] as const),
     );
   }
-  /** Ends a check that is under way; its results are not stored. */
+  /** Stops a running check without storing its results. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#work;
@@ -207,7 +207,7 @@ export class PathChecks {
       })
       .finally(() => (this.#running = null));
   }
-  /** Takes in results of the command that were written since. */
+  /** Stores results that `npm run doctor` wrote since the last call. */
   async #takeIn(): Promise<void> {
     const { file, log } = this.#deps;
     const mine = `${file}.taken`;
@@ -227,7 +227,10 @@ export class PathChecks {
     this.#storing = stored.catch(() => undefined);
     return stored;
   }
-  /** Of several results of a way, a failure counts. Ways that a check of the service did not find any more are forgotten. */
+  /**
+   * A failure prevails over other results of the same way. A check by the service, as one by a browser, deletes older
+   * results of its own ways that it did not try.
+   */
   async #replace(findings: readonly PathFinding[], at: number): Promise<void> {
     if (findings.length === 0) return;
     const byWay = new Map<PathWay, PathFinding>();

@@ -1,4 +1,4 @@
-/** Rules of a site with several engines: their addresses, and homes that fit together. What cannot work over engines is refused here. */
+/** Rules for a site with several engines: addresses must be unambiguous, and related objects need the same home. */
 import { isIP } from 'node:net';
 import { edgesOf } from '../../core/networks.ts';
 import { say } from '../../core/said.ts';
@@ -11,13 +11,13 @@ import { isOwnAddress } from './own-address.ts';
 interface Nodes {
   readonly node?: string | null;
 }
-/** Equal for all spellings of one address; a name stays as it is. */
+/** The same text for all spellings of one address; a name stays unchanged. */
 const addressOf = (host: string): string =>
   isIP(host) === 0 ? host : edgesOf(`${host}/${isIP(host) === 6 ? '128' : '32'}`).join(' ');
 
-/** The leading node has its own connections to each of them, and the files of each contain all others. */
+/** Limit of engines: the leading node connects to each of them, and the files of each contain all others. */
 const MOST_ENGINES = 16;
-/** A call is known by the address from which it comes, so each has its own. */
+/** Addresses must be unique, because an engine recognises the source of a call by its address. */
 function* addresses(model: Model, { node }: Nodes): Generator<Found> {
   const known = new Map<string, string>();
   const trunks = new Map([...model.of('trunk').values()].map(({ key, body }) => [addressOf(body.host), key]));

@@ -28,7 +28,7 @@ export interface House {
   readonly node?: string | null;
   /** Ports of the service's own settings. */
   readonly ports?: readonly UsedPorts[];
-  /** Ports of media where the network names none. */
+  /** Ports of media if the network names none. */
   readonly rtpPorts?: UsedPorts;
 }
 /** Ports that one service listens at, first and last included. */
@@ -64,11 +64,11 @@ function* numbersOf(object: StoredObject): Generator<readonly [number: string, p
   }
 }
 
-/** Section names that the engine's files use otherwise. */
+/** Section names with another meaning in the engine's files. */
 const RESERVED: ReadonlySet<string> = new Set(['general', 'globals', 'waiting-room']);
 /**
- * Time conditions that only lead to each other: a call would loop until the engine ends it. Any other loop takes time or
- * a key of the caller, and may be intended.
+ * Time conditions that only lead to each other: a call would loop until the engine ends it. Any other loop takes time
+ * or a key of the caller, and may be intended.
  */
 function timeRounds(model: Model): StoredObject<'time_condition'>[] {
   const all = model.of('time_condition');
@@ -88,7 +88,7 @@ function timeRounds(model: Model): StoredObject<'time_condition'>[] {
   };
   return [...all.values()].filter(({ key }) => goesRound(key));
 }
-/** Feature codes and services that the engine cannot distinguish while they are dialled. */
+/** Findings about feature codes and services that the engine cannot distinguish during dialling. */
 function* alike(model: Model, { codes, patterns = new Map() }: House): Generator<Found> {
   const changed = model.of('feature_code');
   const dialled = [...patterns].flatMap(([id, own]) => {
@@ -130,7 +130,7 @@ const MOST_SLOTS = 10_000;
 /** Limit of findings; more are likely to have the same cause. */
 const MOST_FINDINGS = 10_000;
 
-/** References to missing objects, and numbers with two objects. Fills `numbers` with the object of each number. */
+/** Findings about missing objects and numbers with two objects. Fills `numbers` with the object of each number. */
 function* namesAndNumbers(model: Model, house: House, numbers: Map<string, Said>): Generator<Found> {
   let slots = 0;
   const takers = new Map<string, readonly [StoredObject, path: string]>();
@@ -242,7 +242,7 @@ function* networkPorts(model: Model, { ports = [], rtpPorts }: House): Generator
     const { turn_port, turn_tls_port, ice_hosts, rtp_ports } = object.body;
     if ((turn_tls_port ?? null) !== null && (turn_port ?? null) === null)
       yield [object, 'turn_tls_port', 'TURN over TLS needs turn_port too'];
-    // The relay sends to the engine from beside it, and most gateways do not pass that on to their own outside.
+    // The relay runs beside the engine, and most gateways do not forward packets from inside to their outside address.
     for (const [i, { keep_local }] of (ice_hosts ?? []).entries())
       if (!keep_local && (turn_port ?? null) !== null)
         yield [
@@ -271,7 +271,7 @@ function* networkSources(model: Model): Generator<Found> {
       yield [object, 'external_interface', 'is missing: it is needed to determine the external address'];
   }
 }
-/** Networks of locations, each once: of two the call for help would have either. */
+/** Each network may have one location only, because an emergency call reports the location of its network. */
 function* networkLocations(model: Model): Generator<Found> {
   for (const object of model.of('network').values()) {
     const known = new Map<string, string>();
@@ -379,7 +379,7 @@ function* phones(model: Model, { hasVendor }: House): Generator<Found> {
     }
 }
 
-/** In order of the rules, then of kind and key; empty for a valid model. O(objects and numbers). */
+/** Findings in order of the rules, then of kind and key; none for a valid model. O(objects and numbers). */
 export function checkModel(model: Model, house: House): readonly Finding[] {
   const findings: Finding[] = [];
   const numbers = new Map<string, Said>();

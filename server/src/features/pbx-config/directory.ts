@@ -28,7 +28,7 @@ function indexOf(config: PbxConfig) {
       else own.push(queue);
     }
   }
-  // Without its credentials.
+  // Without the credentials of trunks.
   const trunks: TrunkEntry[] = config.trunks.map(({ name, title, endpoint }) =>
     Object.freeze({ name, title, endpoint }),
   );
@@ -60,7 +60,7 @@ export interface StoredDirectory extends Directory {
   reload(): void;
 }
 
-/** User names are looked up without regard to case. `sipPassword` throws `not_found` for an unknown extension. */
+/** Looks up user names without regard to case. `sipPassword` throws `not_found` for an unknown extension. */
 export function createDirectory(
   objects: Pick<ObjectStore, 'applied'> & Partial<Pick<ObjectStore, 'heldSince' | 'knownSince'>>,
 ): StoredDirectory {

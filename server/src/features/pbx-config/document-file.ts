@@ -6,7 +6,7 @@ import { messageOf } from '../../core/errors.ts';
 /** Limit of alias nodes in a document; more is an alias bomb. */
 const MAX_ALIASES = 100;
 
-/** Reads a document as written by `npm run config -- export`, without checking its objects. Throws with the file's name. */
+/** Reads a document of `npm run config -- export` without checking its objects. Errors contain the file's name. */
 export async function readDocumentFile(file: string): Promise<object> {
   const { size } = await fs.stat(file);
   if (size > MAX_CONFIG_BYTES) throw new Error(`${file}: larger than ${MAX_CONFIG_BYTES} bytes`);

@@ -45,7 +45,7 @@ export interface Taking {
   readonly dry: boolean;
 }
 const PATIENCE_MS = 20_000;
-/** Objects checked in one run of the event loop; one takes about 50 µs. */
+/** Objects checked before other work runs; one takes about 50 µs. */
 const AT_ONCE = 100;
 /** Most objects of one write that the audit trail names. */
 const AUDIT_NAMES = 20;
@@ -65,7 +65,7 @@ function refuse(findings: readonly Finding[], code: 'invalid_request' | 'invalid
   });
 }
 
-/** The model after an edit; throws for a model that an edit may not lead to. */
+/** The model after an edit; throws if an edit must not result in this model. */
 function next(actor: Actor, before: Model, edit: Edit): Model {
   refuse(edit.findings, 'invalid_request');
   const changes = edit.changes();
@@ -94,8 +94,8 @@ export class Draft {
     return this.etags.ofDraft(this.objects.applied(), this.objects.draft());
   }
   /**
-   * Throws `invalid_request` and `invalid_configuration` with `findings`, `not_found`, `name_taken`, `precondition_failed`,
-   * `in_use` with `used_by`, `limit_reached`, `forbidden`, `store_unavailable`. `ifMatch`: the etag of the draft.
+   * Throws `invalid_request` and `invalid_configuration` with `findings`, `in_use` with `used_by`, `not_found`,
+   * `name_taken`, `forbidden`, `precondition_failed`, `limit_reached` and `store_unavailable`. `ifMatch`: draft's etag.
    */
   change(actor: Actor, changes: readonly ConfigChange[], ifMatch?: string): Promise<Written> {
     checkWholeSite(actor.caller);
@@ -105,7 +105,7 @@ export class Draft {
       return this.#write(actor, 'config.changed', before, await this.#applied(changes, before));
     });
   }
-  /** Findings of the draft after these changes, which are not kept. Throws as `change`. */
+  /** Findings of the draft after these changes, which are not stored. Throws the errors of `change`. */
   async findings(actor: Actor, changes: readonly ConfigChange[]): Promise<readonly ConfigFinding[]> {
     checkWholeSite(actor.caller);
     const before = this.objects.draft();
@@ -113,8 +113,8 @@ export class Draft {
     return edit.findings.length > 0 ? edit.findings : this.#check(next(actor, before, edit));
   }
   /**
-   * Puts every object of a document; `replace` removes those that it lacks. `differs` compares with the applied model. Throws
-   * as `change`.
+   * Puts every object of a document; `replace` removes objects that the document lacks. `differs` compares with the
+   * applied model. Throws the errors of `change`.
    */
   take(actor: Actor, document: ConfigDocument, { mode, ifMatch, dry }: Taking): Promise<Written> {
     const { objects } = this;
@@ -145,7 +145,7 @@ export class Draft {
       return { differs: countDifferences(objects.applied(), objects.draft()), made };
     });
   }
-  /** Takes the draft, or one object of it, back to the applied state; resolves with the number of objects. */
+  /** Resets the draft, or one object of it, to the applied state; resolves with the number of reset objects. */
   discard(actor: Actor, only?: ObjectRef): Promise<number> {
     const { objects } = this;
     checkWholeSite(actor.caller);
@@ -239,7 +239,7 @@ function titleIn({ kind, key, body }: StoredObject): Said {
   const what = wordOf(kind);
   return shown === undefined ? say`the ${what} ${key}` : say`the ${what} "${String(shown)}" (${key})`;
 }
-/** Throws `in_use` where a removed object is still referenced. O(objects). */
+/** Throws `in_use` if a removed object is still referenced. O(objects). */
 function checkUse(after: Model, changes: readonly ObjectChange[]): void {
   const gone = new Set(changes.flatMap((c) => (c.object === null ? [`${c.kind} ${c.key}`] : [])));
   if (gone.size === 0) return;

@@ -24,8 +24,8 @@ export const notFound = (ref: ObjectRef): ServiceError =>
   new ServiceError('not_found', say`there is no ${nameOf(ref)}`);
 
 /**
- * Fields whose default became narrower: a replacement that omits one keeps the stored value, so that an older file does not
- * remove a right.
+ * Fields whose default has become narrower. A replacement that omits one keeps the stored value, so that an older file
+ * does not remove a right.
  */
 const NARROWED: Partial<Record<ConfigKind, readonly string[]>> = {
   extension: ['call_permission'],
@@ -64,16 +64,16 @@ function* schemaFindings(
 /** Most findings; the rest of the input is not checked then. */
 export const MOST_FINDINGS = 1_000;
 const MAX_PART = 64;
-/** The object's own key; empty where it has none. */
+/** Key in the object itself; empty if it has none. */
 export function ownKey(kind: ConfigKind, object: unknown): string {
   const value =
     typeof object === 'object' && object !== null ? (object as Fields)[CONFIG_KINDS[kind].key] : undefined;
-  // There is only one such object, so its key may be omitted.
+  // A kind with a single object does not need its key.
   if (SINGLE_KINDS.has(kind) && value === undefined) return 'site';
   return typeof value === 'string' ? value.slice(0, MAX_PART) : '';
 }
 
-/** Changes of a model, gathered with their findings. `etagOf`: the public etag of an object. */
+/** Collects changes of a model and their findings. `etagOf`: public etag of an object. */
 export class Edit {
   readonly #before: Model;
   readonly #etagOf: (object: StoredObject) => string;
@@ -120,7 +120,7 @@ export class Edit {
       });
     else this.#put(kind, change.object, change.key);
   }
-  /** Puts a new or changed object of a document; returns its own key, empty where it has none. */
+  /** Puts a new or changed object of a document; returns its own key, empty if it has none. */
   put(kind: ConfigKind, object: unknown): string {
     this.#put(kind, object, null);
     return ownKey(kind, object);
@@ -155,7 +155,7 @@ export class Edit {
     map.set(key, object);
     this.#made.delete(`${kind} ${key}`);
   }
-  /** The stored form of a given object, null where the schema refuses it. */
+  /** The stored form of a given object; null after a finding about it. */
   #parsed(kind: ConfigKind, given: unknown, key: string | null, old: StoredObject | null) {
     const shape = CONFIG_KINDS[kind].schema as z.ZodType<ConfigBody<ConfigKind>>;
     const result = shape.safeParse(given);
@@ -168,7 +168,7 @@ export class Edit {
       return null;
     }
     const { token } = result.data as { readonly token?: string };
-    // The address of a phone leads to a SIP password: only a hand-over shows it, and no request may choose it.
+    // The address with this token serves SIP passwords: only a hand-over shows the token, and no request may choose it.
     if (
       kind === 'phone' &&
       token !== undefined &&
@@ -218,7 +218,7 @@ export class Edit {
     this.#keep(result);
     if (old !== null) this.#staysAt(old, result.object, object);
   }
-  /** The password of a trunk must be given again with another address, because it would be sent there. */
+  /** A trunk with another address needs its password again, because the stored one would be sent there. */
   #staysAt(old: StoredObject, next: StoredObject, given: unknown): void {
     if (old.kind !== 'trunk') return;
     const [was, is] = [old.body, next.body] as [ConfigBody<'trunk'>, ConfigBody<'trunk'>];

@@ -8,8 +8,8 @@ export interface Etags {
   ofDraft(applied: Model, draft: Model): string;
 }
 /**
- * Public etags of objects. The key lives as long as the process: with a plain hash, a reader of an object could find its
- * PIN by trying all.
+ * Public etags of objects. Their key lives as long as the process: with a plain hash, a reader of an object could find
+ * its PIN by trying all PINs.
  */
 export function createEtags(): Etags {
   const key = randomBytes(32);

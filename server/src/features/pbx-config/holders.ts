@@ -1,6 +1,6 @@
 /**
- * Holders of an extension with their start, so that a new holder sees nothing of the previous one. One row for each change
- * of person; a restored version of the same person adds none.
+ * Holders of an extension with the start of each, so that a new holder sees no data of the previous one. Each change of
+ * person adds a row; a restored version of the same person adds none.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { ObjectChange } from './model.ts';
@@ -10,7 +10,7 @@ import type { ObjectTables } from './tables.ts';
 export interface Holders {
   /** Start of the current holder of an extension; 0 for its first holder. */
   readonly since: ReadonlyMap<string, number>;
-  /** Time when a person was added to the site, by id. */
+  /** Time of the first version with a person, by the person's id. */
   readonly known: ReadonlyMap<number, number>;
 }
 

@@ -24,8 +24,8 @@ function fieldsOf(body: unknown): Record<string, unknown> {
 }
 
 /**
- * Operations for the objects of every kind. On the stream, one command `config.change` covers all: separate commands
- * would give a client nothing more.
+ * Operations for the objects of every kind. On the stream, the one command `config.change` covers all kinds, because
+ * separate commands would offer a client nothing more.
  */
 export function allKindOperations(draft: Draft): Served<Operations>[] {
   const reader = createReader(draft);
@@ -42,7 +42,7 @@ function ofKind(draft: Draft, reader: ConfigReader, kind: ConfigKind): Served<Op
     exchange.reply.header('etag', quoted(shown.etag));
     return { success: true as const, ...shown, secrets: made[0]?.secrets ?? {} };
   }
-  /** Finds the etag of `If-Match` that matches the present object; the change compares it again. */
+  /** Selects the etag of `If-Match` that matches the present object, else the first; the change compares it again. */
   function matched(exchange: Exchange, key: string): { if_match?: string } {
     const wanted = tagsOf(exchange, 'if-match');
     if (wanted === '*' || wanted.length === 0) return {};

@@ -2,7 +2,7 @@ import type { SiteEvent } from '../../ports/live.ts';
 import type { PbxConfig } from './config.ts';
 import { sharedPhones } from './site.ts';
 
-/** The site for the live model: owners of endpoints, and possible agents. */
+/** Event with the data of the site that the live model needs. */
 export const siteEvent = (config: PbxConfig, at: number): SiteEvent => ({
   type: 'site.changed',
   at,
@@ -35,7 +35,7 @@ export const otherNumbers = (config: PbxConfig): string[] =>
     ...config.mailboxes,
   ].flatMap(({ number }) => number ?? []);
 
-/** Dynamic members of each queue on the first day of a site. */
+/** Initial dynamic members of each queue, for a site that has stored none. */
 export const dynamicMembers = (config: PbxConfig): { extension: string; queue: string }[] =>
   config.queues.flatMap(({ name, agents, static_members }) =>
     agents.filter((e) => !static_members.includes(e)).map((extension) => ({ extension, queue: name })),

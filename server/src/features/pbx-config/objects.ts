@@ -1,6 +1,6 @@
 /**
- * The objects in the store. Every applied version is readable: a row has the first version with it and the first without
- * it. The draft is the difference from the newest version; there is one for the whole site.
+ * The stored objects. Every kept version is readable: a row names the first version with the object and the first one
+ * without it. The draft is the difference from the newest version; there is one draft for the whole site.
  */
 import type { Insertable, Transaction } from 'kysely';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
@@ -31,13 +31,13 @@ export interface ObjectStore {
   applied(): Model;
   /** Time when the current holder received the extension, ms since 1970; 0 for its first holder. */
   heldSince(extension: string): number;
-  /** Time of the first version with the person, ms since 1970; 0 where there is none. */
+  /** Time of the first version with the person, ms since 1970; 0 if there is none. */
   knownSince(person: number): number;
   /** The same model until the draft changes. */
   draft(): Model;
   /** The model of an earlier version; null for an unknown one. */
   at(version: number): Promise<Model | null>;
-  /** New objects of the draft with new ids, which are never assigned again. */
+  /** Assigns ids to new objects of the draft; an id is never assigned again. */
   identify(objects: readonly StoredObject[]): Promise<StoredObject[]>;
   /** Replaces the draft. All or nothing; `also` runs in the same transaction. */
   setDraft(

@@ -22,7 +22,7 @@ function wholeDocument(body: unknown): ConfigDocument {
   return checkInput(z.strictObject(lists), body, 'body') as unknown as ConfigDocument;
 }
 
-/** The draft, and the whole configuration as one document; kind-operations.ts has the single objects. No commands. */
+/** The draft, and the whole configuration as one document; kind-operations.ts has the operations for single objects. */
 export function configOperations({
   draft,
   credentials,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A department as a pickup group: its plain letters, with a hash if two names could collide. */
+/** Pickup group of a department: its ASCII letters and digits, with a hash if two departments could have the same. */
 export function pickupGroup(department: string | null): string | null {
   if (department === null || department.trim() === '') return null;
   const plain = department

@@ -13,7 +13,7 @@ export type ConfigInput<K extends ConfigKind> = z.input<(typeof CONFIG_KINDS)[K]
 /** Objects by kind; for an existing object, its changed fields. */
 export type Objects = { readonly [K in ConfigKind]?: readonly Partial<ConfigInput<K>>[] };
 
-/** Adds objects; one of the same name is replaced. All or nothing; throws schema errors. */
+/** Adds objects and changes the given fields of existing ones. All or nothing; throws schema errors. */
 export async function putObjects(
   store: Store,
   objects: Objects,

@@ -19,7 +19,7 @@ export interface RouteTestDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly zone: string;
 }
-/** Call settings of people are the present ones, for any time of the question. */
+/** The route test. It uses the present features of people, even for another time. */
 export const routeTestOperations = ({
   objects,
   codes,

@@ -1,4 +1,4 @@
-/** Route of a test call through the rendered call plan, with reasons; the engine is not involved. Pure and bounded. */
+/** Walks a test call through the call plan and reports each step with its reason; without the engine, pure, bounded. */
 import type { ConfigBody, Destination } from '@offhook/contract/config-objects.ts';
 import type { RouteTestEnd, RouteTestStep } from '@offhook/contract/config-route-test.ts';
 import { isRung } from '../../ports/engine.ts';
@@ -30,7 +30,7 @@ export interface RouteQuestion {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly zone: string;
-  /** Call settings of people, by extension. */
+  /** Features of people, by extension. */
   readonly features: ReadonlyMap<string, ExtensionFeatures>;
 }
 export interface RouteAnswer {
@@ -106,7 +106,7 @@ class Walk {
   #refuse(way: Way, of: ObjectName, cause: CauseName, detail: string): void {
     this.#end(way, 'refused', of, `refused: ${detail}`, { cause });
   }
-  /** Follows a branch to its end, but not into further branches. */
+  /** Follows a branch to its end, but no branch within a branch. */
   #branch(way: Way, when: string, follow: (next: Way) => void): void {
     if (way.when === null) follow({ ...way, when });
   }
@@ -277,7 +277,7 @@ class Walk {
       ways: [{ trunk, number, shown_as }],
     });
   }
-  /** Reason why a limit refuses the call without regard to counts, which only the engine has. */
+  /** Reason why a limit refuses the call; ignores its counters, which only the engine has. */
   #limited(limit: SiteCallLimit, route: SiteOutboundRoute, number: string): string | null {
     const of = object('call_limit', limit.name);
     const sent = changedNumber(route.trunks[0]!, number);

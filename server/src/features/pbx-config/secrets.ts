@@ -3,7 +3,7 @@ import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts
 import { randomBytes, randomInt } from '../../core/chance.ts';
 import type { StoredObject } from './model.ts';
 
-/** 192 random bits, letters and digits only with `-` and `_`: what phones and configuration files carry unharmed. */
+/** 192 random bits in letters, digits, `-` and `_`, which phones and configuration files accept unchanged. */
 const newSipPassword = (): string => randomBytes(24, 'SIP password').toString('base64url');
 const newPin = (): string => String(randomInt(1_000_000, 'PIN')).padStart(6, '0');
 /** 256 random bits. */
@@ -30,12 +30,12 @@ export function withSecrets<K extends ConfigKind>(kind: K, body: ConfigBody<K>):
   }
   return body;
 }
-/** Shown instead of a secret in a former version, by whether the next version has the same one. */
+/** Stored instead of a secret in a former version: whether the next version kept or replaced it. */
 const KEPT = '(kept)';
 const REPLACED = '(replaced)';
 /**
- * The body of an object in a former version without its secrets, so that no old version contains a valid one. `next` is the
- * following body, null where the object was deleted.
+ * Body of an object in a former version without its secrets, so that no old version contains a valid secret. `next`:
+ * body in the following version; null if it deletes the object.
  */
 export function withoutSecrets(
   kind: ConfigKind,
@@ -51,20 +51,20 @@ export function withoutSecrets(
   return over;
 }
 export const isOver = (secret: unknown): boolean => secret === KEPT || secret === REPLACED;
-/** True when a secret differs between two successive versions of an object. */
+/** True if a secret differs between two successive versions of an object. */
 export const secretDiffers = (old: unknown, now: unknown): boolean =>
   isOver(old) ? old === REPLACED : !isOver(now) && old !== now;
 
-/** Fields that decide where the password of a trunk is sent. */
+/** Fields that determine where the password of a trunk is sent. */
 const ADDRESS = ['host', 'port', 'transport', 'srv'] as const;
-/** The first changed field of the address; null where none changed. */
+/** First changed field of the address; null if none changed. */
 export function movedTo(before: ConfigBody<'trunk'>, after: ConfigBody<'trunk'>): string | null {
   return ADDRESS.find((name) => before[name] !== after[name]) ?? null;
 }
 /**
- * An object of a former version for a restore. Secrets, `level` and `active` are the current ones, so that a restore brings
- * back no leaked password and no former right. A deleted object receives new secrets and a person the level `user`; a trunk
- * whose address differs is disabled and has no login until it is given again.
+ * Body for the restore of a former object. Secrets, `level` and `active` stay the current ones, so that a restore
+ * brings back neither a leaked password nor a former right. A deleted object gets new secrets, a deleted person the
+ * level `user`. A trunk with another address is disabled and needs its login again.
  */
 export function restoredBody(
   kind: ConfigKind,
@@ -94,7 +94,7 @@ export function restoredBody(
   return withSecrets(kind, body as unknown as ConfigBody<ConfigKind>);
 }
 
-/** A given object with the stored secrets where it has none. */
+/** The given object, completed by stored secrets that it lacks. */
 export function keepSecrets(stored: StoredObject, given: unknown): unknown {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given;
   // A trunk without a user name needs no password.

@@ -4,7 +4,7 @@ import type { ObjectTables } from './tables.ts';
 import { putObjects } from './put.ts';
 import type { Objects } from './put.ts';
 
-/** Limits the cost of calls from a stolen phone if an administrator permits these classes (ADR 0028). */
+/** Initial call limits: they bound the cost of a stolen phone if an administrator permits these classes (ADR 0028). */
 const CALL_LIMITS: Objects['call_limit'] = [
   {
     name: 'abroad',

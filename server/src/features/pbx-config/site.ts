@@ -32,17 +32,17 @@ export const sharedPhones = (phones: PbxConfig['phones']): Site['shared_phones']
       srtp: transport === 'tls' ? 'offered' : 'off',
     }));
 
-/** What the service finds out while it runs. */
+/** Data that the service determines while it runs. */
 interface Found {
-  /** Counts where the network has no fixed one. */
+  /** External address; used unless the network has a fixed one. */
   readonly address: FoundAddress | null;
   readonly servers: TrunkServers;
   /** SIP proxy that trunks pass. */
   readonly proxy?: Site['trunk_proxy'];
 }
 /**
- * Site for the renderer: active people, enabled trunks and known feature codes only, without destinations that lead to
- * others.
+ * Site for the renderer: only active people, enabled trunks and known feature codes, and no routes to other people or
+ * trunks.
  */
 export function toSite(
   config: PbxConfig,

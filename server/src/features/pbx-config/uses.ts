@@ -22,7 +22,7 @@ export async function usedSounds(store: Store): Promise<ReadonlySet<string>> {
   );
   return new Set(ids);
 }
-/** Kinds of objects with a language of prompts; that of a phone is of its display. */
+/** Kinds whose `language` is that of prompts; the `language` of a phone is that of its display. */
 const SPEAKING: ReadonlySet<string> = new Set(['extension', 'trunk', 'inbound_route', 'settings']);
 
 /** Languages of prompts that objects of these models name. O(objects). */

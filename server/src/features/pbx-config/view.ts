@@ -32,7 +32,7 @@ export interface ConfigReader {
   draft(query: { limit?: number | undefined; cursor?: string | undefined }): Promise<DraftReply>;
 }
 
-/** Compares letters without regard to case and width. */
+/** Text for comparisons without regard to case and width of letters. */
 const folded = (text: string): string => text.normalize('NFKC').toLowerCase();
 function* textsOf(value: unknown): Generator<string> {
   if (typeof value === 'string') yield value;

@@ -1,4 +1,4 @@
-/** Text without quotes: a word that no YAML reader takes for a number, a boolean or null. */
+/** Word that needs no quotes, because no YAML reader takes it for a number, a boolean or null. */
 const WORD = /^[a-z][a-z0-9_]*(?:-[a-z0-9_]+)*$/;
 const SPECIAL = new Set(['true', 'false', 'null', 'yes', 'no', 'on', 'off', 'y', 'n']);
 const scalar = (value: unknown): string =>

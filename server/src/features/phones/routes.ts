@@ -8,7 +8,7 @@ export interface PhoneRoutesOptions {
   /** Networks whose phones may fetch without TLS. */
   readonly plain: readonly string[];
 }
-/** Headers with which proxies pass a request on. */
+/** Headers that proxies add to a forwarded request. */
 const PROXY_HEADERS = [
   'forwarded',
   'via',
@@ -18,9 +18,9 @@ const PROXY_HEADERS = [
   'x-real-ip',
   'cf-connecting-ip',
 ];
-/** Characters of a search in the phonebook. */
+/** Limit of characters of a search in the phonebook. */
 const MOST_SOUGHT = 64;
-/** Files of desk phones: a folder for each token, and the common address for phones without one. There is no listing. */
+/** Serves files of desk phones: a folder for each token, and a common address for phones without one. */
 export function phoneRoutes(app: App, { phones, plain }: PhoneRoutesOptions): void {
   const open = { config: { level: 'public' }, schema: { hide: true } } as const;
   const loopback = addressIn(['127.0.0.0/8', '::1']);
@@ -29,7 +29,7 @@ export function phoneRoutes(app: App, { phones, plain }: PhoneRoutesOptions): vo
     const { token, file = '' } = request.params as { readonly token?: string; readonly file?: string };
     const { headers, ip, protocol } = request;
     const { q } = request.query as { readonly q?: unknown };
-    // A proxy on this machine that is not trusted would make everybody loopback.
+    // Behind an untrusted proxy on this machine, every client would seem to be on loopback.
     const passedOn = PROXY_HEADERS.some((name) => headers[name] !== undefined);
     const { type, text } = await phones.serve({
       token: token ?? null,

@@ -1,4 +1,4 @@
-/** Gives desk phones their configuration, knows which device is which phone, and asks them to fetch a changed one. */
+/** Serves the configuration of desk phones, pairs devices with phones and makes phones fetch changed configurations. */
 import { createHash } from 'node:crypto';
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
@@ -25,7 +25,7 @@ import type { SiteValues } from './values.ts';
 import type { Vendor } from './vendors.ts';
 import { WaitingPhones } from './waiting.ts';
 
-/** A phone as it is applied. */
+/** A phone of the applied configuration. */
 export interface Phone extends ConfigBody<'phone'> {
   readonly id: number;
   readonly token: string;
@@ -55,18 +55,18 @@ export interface PhonesDeps {
   readonly clock: Clock;
   readonly log: Log;
 }
-/** A request of a phone, or of anybody. */
+/** A request to a phone address, by a phone or any other client. */
 export interface Ask {
   /** Null at the common address. */
   readonly token: string | null;
   readonly file: string;
   readonly ip: string;
-  /** May the reply hold secrets: the request came by TLS, or by a way that needs none. */
+  /** True if the reply may contain secrets: the request came over TLS, or from a network that needs no TLS. */
   readonly safe: boolean;
   readonly agent: string;
-  /** Search of a phone in the phonebook. */
+  /** Text that the phone searches in the phonebook. */
   readonly q: string;
-  /** Of this service as the phone reaches it. */
+  /** Origin of this service as the phone reaches it. */
   readonly origin: string;
 }
 export interface ServedFile {
@@ -76,26 +76,26 @@ export interface ServedFile {
 interface Known {
   readonly phone: Phone;
   readonly vendor: Vendor | undefined;
-  /** Null where there are no templates for its vendor; worked out when it is asked for, 0.1 ms. */
+  /** Null if its vendor has no templates; computed at the first call, in 0.1 ms. */
   readonly version: () => string | null;
 }
 
-/** Requests of one address that get nothing: enough for an office behind one address whose phones look around. */
+/** Limit of refused requests of one network: enough for an office behind one address whose phones try many files. */
 const WRONG = { burst: 60, per_second: 0.5 };
-/** Lines in the audit trail about them, of all addresses together. */
+/** Limit of audit entries about refused requests, of all networks together. */
 const LOGGED = { burst: 60, per_second: 0.2 };
 const AGENT_LENGTH = 200;
 const CONFIRM_MS = 3_000;
 const ROUNDS = 3;
 const ROUND_MS = 10_000;
-/** Between two phones, so that not all of them fetch at once. */
+/** Pause after each notified phone, so that not all phones fetch at once. */
 const GAP_MS = 20;
 /** Phones compared in one run of the event loop. */
 const AT_ONCE = 100;
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64url');
 const nothing = (): ServiceError => new ServiceError('not_found', 'there is no such file for this phone');
-/** The MAC address that a phone names in its User-Agent, in lower case. */
+/** MAC address in the User-Agent of a phone, in lower case; null if it has none. */
 export const macOf = (agent: string): string | null =>
   /\b(?:[0-9a-f]{2}[:-]?){5}[0-9a-f]{2}\b/i.exec(agent)?.[0].replaceAll(/[:-]/g, '').toLowerCase() ?? null;
 
@@ -142,16 +142,16 @@ export class Phones {
       throw await this.#refused(ask, known.phone.name, 'mac');
     if (known.vendor?.phonebook === ask.file && this.#paired(known.phone) !== undefined)
       return { type: 'text/xml', text: await this.#deps.phonebook(known.vendor.phonebook, ask.q) };
-    // A file that all phones of a vendor ask for and that we do not have.
+    // Phones also request files of their vendor that this service does not have.
     if (mac === null) throw nothing();
     return await this.#file(ask, known, mac);
   }
-  /** Whether this is the token of a phone that has its configuration. */
+  /** True for the token of a phone that has fetched its configuration. */
   knows(token: string): boolean {
     const known = this.#byToken.get(hashOf(token));
     return known !== undefined && this.#paired(known.phone) !== undefined;
   }
-  /** Reads the applied configuration again, and asks phones whose configuration changed to fetch it. */
+  /** Call after an apply: reads the configuration again and asks phones with a changed configuration to fetch it. */
   changed(): void {
     const before = [...this.#byName.values()].map(({ phone }) => phone.id);
     this.#read();
@@ -199,14 +199,14 @@ export class Phones {
   one(name: string): PhoneState {
     return this.#state(this.#known(name));
   }
-  /** Address to type into the phone. */
+  /** Returns the address to type into the phone. */
   async handOver(actor: Actor, name: string, origin: string): Promise<string> {
     const { phone, vendor } = this.#known(name);
     await this.#audit(actor, 'phone.handed_over', name, {});
     const url = `${origin}/provision/${phone.token}`;
     return (vendor?.address ?? '{url}/').replace('{url}', url);
   }
-  /** Lets a waiting phone be this one for its next fetch. Throws `not_found`, and `name_taken` for another device. */
+  /** Assigns a waiting device to this phone for its next fetch. Throws `not_found`, `name_taken` for another device. */
   async assign(
     actor: Actor,
     name: string,
@@ -229,7 +229,7 @@ export class Phones {
       );
     return this.#state(known);
   }
-  /** Resolves once nobody is signed in at a shared phone. Throws what the engine throws. */
+  /** Resolves once the person is signed out of a shared phone. Throws the errors of the engine. */
   async signOut(actor: Actor, name: string): Promise<PhoneState> {
     const known = this.#known(name);
     const { engine, live } = this.#deps;
@@ -245,7 +245,7 @@ export class Phones {
     });
     return this.#state(known);
   }
-  /** Throws what the engine throws. */
+  /** Throws the errors of the engine. */
   async notify(actor: Actor, name: string, event: 'check' | 'reboot'): Promise<PhoneState> {
     const known = this.#known(name);
     await this.#audit(actor, 'phone.notified', name, { event });
@@ -281,7 +281,7 @@ export class Phones {
       throw new ServiceError('not_found', say`the applied configuration has no phone ${name}`);
     return known;
   }
-  /** The device with the current token. */
+  /** The device that fetched with the current token. */
   #paired(phone: Phone): Pairing | undefined {
     const pairing = this.#pairings.get(phone.id);
     return pairing?.token_hash === hashOf(phone.token) ? pairing : undefined;
@@ -377,7 +377,7 @@ export class Phones {
       this.#paired(phone) === undefined
         ? { phone: phone.id, token_hash: hashOf(phone.token), mac, paired_ms: at_ms }
         : null;
-    // In memory first, so that of two devices at the same moment only one gets the file.
+    // In memory first, so that only one of two devices that fetch at the same time is paired.
     const former = this.#pairings.get(phone.id);
     if (pairing !== null) this.#pairings.set(phone.id, pairing);
     try {
@@ -392,7 +392,7 @@ export class Phones {
     this.#fetches.set(phone.id, fetch);
     return { type: file.type, text };
   }
-  /** The error of a refused request, after its line in the audit trail. */
+  /** Audits a refused request and returns its error. */
   async #refused(ask: Ask, phone: string | null, reason: 'token' | 'mac'): Promise<ServiceError> {
     const { audit, log } = this.#deps;
     if (!this.#wrong.allows(networkOf(ask.ip, 32, 64))) return tooMany();
@@ -431,7 +431,7 @@ export class Phones {
       );
     await this.#deps.engine.notifyPhones(endpoint, vendor.events[event], { signal: this.#closing.signal });
   }
-  /** Phones that fetched, but not what holds now. */
+  /** Phones that last fetched another version than the current one. */
   async #late(): Promise<Known[]> {
     const late: Known[] = [];
     let i = 0;
@@ -468,5 +468,5 @@ const tooMany = (): ServiceError =>
   new ServiceError('too_many_requests', 'too many requests for files that do not exist', {
     retry_after_seconds: 60,
   });
-/** A text of a stranger, as it is stored and shown. */
+/** A text from an unknown client as it is stored: cut, without control characters. */
 const shown = (text: string): string => text.slice(0, AGENT_LENGTH).replaceAll(/\p{C}/gu, '?');

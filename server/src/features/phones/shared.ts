@@ -1,4 +1,4 @@
-/** Keeps the engine's list of people at shared phones correct: their hours, deleted phones and people, and the audit trail. */
+/** Signs people out of shared phones after the configured hours or when phone or person is deleted; audits sign-ins. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
@@ -10,7 +10,7 @@ import type { LiveView } from '../../ports/live.ts';
 export interface SharedPhonesDeps {
   readonly engine: Pick<PhoneVerbs, 'signOutPhone' | 'showIdleAtPhone'>;
   readonly live: Pick<LiveView, 'live' | 'signed' | 'calls'>;
-  /** As applied: whether there is such a shared phone and such a person, and after how many hours a person is signed out. */
+  /** From the applied configuration: whether phone and person exist, and the hours until a person is signed out. */
   readonly site: () => {
     readonly has: (endpoint: string, extension: string) => boolean;
     readonly hours: number | null;
@@ -32,7 +32,7 @@ export class SharedPhones {
     this.#deps = deps;
     this.#looking = this.#watch();
   }
-  /** Signs out whom the hours or the configuration sign out. */
+  /** Signs out people whose hours are over, and people at a phone or extension that is gone. */
   async look(): Promise<void> {
     const { clock, live, log, site } = this.#deps;
     if (!live.live) return;
@@ -69,7 +69,7 @@ export class SharedPhones {
       if (!signal.aborted) await this.look();
     }
   }
-  /** An engine that ended during calls kept their people shown as busy. */
+  /** Corrects the state of people whom a restarted engine still shows as busy, because it ended during their calls. */
   async #idle(): Promise<void> {
     const { engine, live, log } = this.#deps;
     const busy = new Set(live.calls().flatMap(({ legs }) => legs.map(({ endpoint }) => endpoint)));

@@ -1,4 +1,4 @@
-/** Which device is which phone, and what each fetched. */
+/** Stores the pairing of each phone with a device, and its last fetch. */
 import type { Kysely } from 'kysely';
 import { createTable } from '../../core/schema.ts';
 import type { Migration, Store } from '../../ports/store.ts';
@@ -35,7 +35,7 @@ export const migrations: readonly Migration[] = [
   },
 ];
 
-/** Every method throws `store_unavailable` when the database refuses. */
+/** Every method throws `store_unavailable` if the database fails. */
 export class PhoneStore {
   readonly #store: Store;
   private constructor(store: Store) {
@@ -52,11 +52,11 @@ export class PhoneStore {
   pairings(): Promise<Pairing[]> {
     return this.#db.selectFrom('phone_pairings').selectAll().execute();
   }
-  /** The newest of each phone. */
+  /** The last fetch of each phone. */
   fetches(): Promise<Fetch[]> {
     return this.#db.selectFrom('phone_fetches').selectAll().execute();
   }
-  /** Stores a fetch, with the pairing where it is a new one. */
+  /** Stores a fetch, and a new pairing unless it is null. */
   async keep(fetch: Fetch, pairing: Pairing | null): Promise<void> {
     await this.#store.transaction<Tables, void>(async (trx) => {
       if (pairing !== null)

@@ -1,6 +1,6 @@
 /**
- * Templates of phone configurations: text with `{{name}}`, and `{{#name}}…{{/name}}` for each item of a list or for a flag that
- * is set, `{{^name}}…{{/name}}` for one that is not. Every value is escaped for the format of the file; there is no raw value.
+ * Templates of phone configurations: text with `{{name}}`, `{{#name}}…{{/name}}` for each item of a list or if a flag
+ * is set, and `{{^name}}…{{/name}}` if a flag is not set. Every value is escaped for the format of the file.
  */
 export const FORMATS = ['lines', 'xml', 'json'] as const;
 export type Format = (typeof FORMATS)[number];
@@ -21,10 +21,10 @@ export interface Template {
 }
 
 const TAG = /\{\{([#^/]?)([a-z_]{1,40})\}\}/g;
-/** A section tag alone in its line leaves no line. */
+/** A section tag that is alone in its line; the whole line is removed. */
 const ALONE = /^[ \t]{0,100}(\{\{[#^/][a-z_]{1,40}\}\})[ \t]{0,100}\r?\n/gm;
 
-/** Throws an `Error` that names what is wrong: an unknown variable, one used as what it is not, a section without its end. */
+/** Throws an `Error` that names the fault: an unknown variable, one of another type, or a section without an end. */
 export function parseTemplate(text: string, format: Format, variables: Variables): Template {
   const source = text.replaceAll(ALONE, '$1');
   const root: Node[] = [];
@@ -71,7 +71,7 @@ const XML: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&apos;',
 };
-/** Throws an `Error` for control characters, which begin a line or end a file in one of the formats. */
+/** Throws an `Error` for control characters and line separators, which could add lines to the file. */
 export function escaped(value: string, format: Format): string {
   if (/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(value)) throw new Error('a value has control characters');
   if (format === 'xml') return value.replaceAll(/[&<>"']/g, (c) => XML[c]!);

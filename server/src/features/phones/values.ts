@@ -1,4 +1,4 @@
-/** Values of the templates. */
+/** Variables of the templates, and their values for a phone. */
 import { createHash } from 'node:crypto';
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { Values, Variables } from './template.ts';
@@ -7,31 +7,31 @@ import { bracketed } from '../../core/networks.ts';
 import { zoneOffset } from '../../core/zone.ts';
 
 const KEY: Variables = {
-  /** Position among all keys from 1, after those of the lines; `position` is the same from 0, `spot` from 1 on its page. */
+  /** Number of the key from 1, counted after the lines; `position` counts from 0, `spot` from 1 on each page. */
   index: 'text',
   position: 'text',
   spot: 'text',
-  /** The vendor's own word for a key with a lamp, or one that dials. */
+  /** The vendor's word for a key with a lamp or for a key that only dials. */
   type: 'text',
   lamp: 'flag',
   value: 'text',
   label: 'text',
-  /** Dialled before `value` to pick up a ringing call; empty where there is nothing to pick up. */
+  /** Dialled before `value` to pick up a call to an extension; empty for other keys and without the feature code. */
   pickup: 'text',
 };
 /** Every variable of a template; docs/provisioning.md explains them. */
 export const VARIABLES: Variables = {
   mac: 'text',
-  /** Address of the folder of this phone, its token in it, without a slash at the end. */
+  /** Address of this phone's folder, which contains its token; without a slash at the end. */
   url: 'text',
   /** The same without `https://`. */
   path: 'text',
   secure: 'flag',
-  /** Last part of `url`, with which the phone signs in to LDAP. */
+  /** Last part of `url`; also the password of the phone at the LDAP port. */
   token: 'text',
   server: 'text',
   port: 'text',
-  /** Whether there is a second server, for when the first one does not answer, and which. */
+  /** True if there is a second server to use when the first one does not answer. */
   backup: 'flag',
   backup_server: 'text',
   backup_port: 'text',
@@ -39,14 +39,14 @@ export const VARIABLES: Variables = {
   protocol: 'text',
   transport: 'text',
   language: 'text',
-  /** Of the site's zone without summer time, such as `+1` or `-3:30`. */
+  /** Offset of the site's zone from UTC without summer time, such as `+1` or `-3:30`. */
   offset: 'text',
-  /** Whether the phonebook is read by LDAP; where `secure` is set, by LDAPS. */
+  /** True if the phone reads the phonebook by LDAP, or by LDAPS if `secure` is set. */
   ldap: 'flag',
   ldap_server: 'text',
   ldap_port: 'text',
   ldap_base: 'text',
-  /** Dialled before an extension to pick up its call; empty where that is switched off. */
+  /** Dialled before an extension to pick up its call; empty if the feature code is disabled. */
   pickup_code: 'text',
   lines: {
     index: 'text',
@@ -91,7 +91,7 @@ const sharedLine = (phone: Omit<ConfigBody<'phone'>, 'token'> & { readonly endpo
   password: phone.sip_password ?? '',
   srtp: phone.transport === 'tls' ? ('offered' as const) : ('off' as const),
 });
-/** An extension that is gone or not active has no line and no key. */
+/** Values for one phone. Deleted and inactive extensions get no line and no key. */
 export function valuesOf(
   vendor: Vendor,
   phone: Omit<ConfigBody<'phone'>, 'token'> & { readonly endpoint?: string },
@@ -165,7 +165,7 @@ export function serverValues(
     backup_port: String(second?.port ?? ''),
   };
 }
-/** Changes with everything that the phone is given, but not with the address at which it asks. */
+/** Hash of all values of a phone, except the address from which it fetches. */
 export const versionOf = (values: Values, servers: readonly [PhoneServer, ...PhoneServer[]]): string =>
   createHash('sha256')
     .update(JSON.stringify([values, servers[0].host === null ? servers[0].port : servers]))

@@ -1,4 +1,4 @@
-/** Vendors of desk phones: a folder each, with `vendor.json` and the templates that it names. */
+/** Vendors of desk phones. Each has a folder with `vendor.json` and the templates that this file names. */
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
@@ -22,7 +22,7 @@ const VendorFile = z.strictObject({
   title: Word,
   /** First six digits of the MAC addresses of its phones. */
   macs: z.array(z.string().regex(/^[0-9a-f]{6}$/)).max(200),
-  /** Address to type into the phone; `{url}` is the address of its folder, `{mac}` is replaced by the phone itself. */
+  /** Address to type into the phone; the service replaces `{url}` by the address of its folder, the phone `{mac}`. */
   address: z
     .string()
     .max(100)
@@ -40,19 +40,19 @@ const VendorFile = z.strictObject({
     .max(8),
   transports: z.strictObject({ udp: Word, tcp: Word, tls: Word }),
   srtp: z.strictObject({ off: Word, offered: Word, required: Word }),
-  /** Its types of keys: with a lamp, and one that only dials. */
+  /** Vendor's words for a key with a lamp and for a key that only dials. */
   keys: z.strictObject({ lamp: Word, dial: Word }),
   keys_per_page: z.int().min(1).max(100),
   languages: z.record(z.enum(PHONE_LANGUAGES), Word),
   events: z.strictObject({ check: EventName, reboot: EventName }),
-  /** The form in which its phones read the phonebook; none where this is absent. */
+  /** Format in which its phones read the phonebook; absent if they cannot read it. */
   phonebook: PhoneDirectoryFile.optional(),
 });
 type VendorFile = z.infer<typeof VendorFile>;
 export interface Vendor extends Omit<VendorFile, 'files'> {
   readonly name: string;
   readonly files: readonly {
-    /** The MAC address in this name of a file, in lower case; null where it is another file. */
+    /** MAC address in a file name, in lower case; null if the name does not match. */
     readonly macIn: (name: string) => string | null;
     readonly template: Template;
     readonly type: string;
@@ -83,7 +83,7 @@ async function load(folder: string, name: string): Promise<Vendor> {
   );
   return { ...file, name, files };
 }
-/** A later folder replaces the vendors of an earlier one. `faulty` receives what cannot be used; a missing folder is empty. */
+/** A later folder replaces vendors of an earlier one; a missing folder is empty. `faulty` receives unusable vendors. */
 export async function loadVendors(
   folders: readonly string[],
   faulty: (folder: string, reason: string) => void,

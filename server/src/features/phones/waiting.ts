@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 
-/** A phone that asked at the common address. */
+/** A phone that sent a request to the common address. */
 interface Waiting {
   readonly mac: string;
   address: string;
@@ -15,7 +15,7 @@ type From = { readonly ip: string; readonly agent: string };
 const MOST = 200;
 const ASSIGNED_MS = 15 * 60_000;
 
-/** Phones without a token, in memory: the one that asked longest ago is forgotten, but none that is assigned. */
+/** Phones without a token, in memory. Beyond `MOST`, the unassigned phone with the oldest request is dropped. */
 export class WaitingPhones {
   readonly #clock: Clock;
   readonly #waiting = new Map<string, Waiting>();
@@ -25,7 +25,7 @@ export class WaitingPhones {
   saw(mac: string, { ip, agent }: From): void {
     const now = this.#clock.now();
     const known = this.#waiting.get(mac);
-    // Another address does not take an assignment over.
+    // A request from another address must not take over an assignment.
     if (known !== undefined && this.#assigned(known) && known.address !== ip) return;
     this.#waiting.delete(mac);
     if (this.#waiting.size >= MOST) {
@@ -44,7 +44,10 @@ export class WaitingPhones {
     });
   }
   has = (mac: string): boolean => this.#waiting.has(mac);
-  /** `address`: where the person saw it, so that a device that asks with its MAC address meanwhile does not get the configuration. */
+  /**
+   * False if the phone does not wait at `address`, where the person saw it: another device may have sent the same MAC
+   * address since and must not receive the configuration.
+   */
   assign(mac: string, phone: string, address?: string): boolean {
     const one = this.#waiting.get(mac);
     if (one === undefined || (address !== undefined && one.address !== address)) return false;
@@ -52,7 +55,7 @@ export class WaitingPhones {
     one.until = this.#clock.now() + ASSIGNED_MS;
     return true;
   }
-  /** The phone that this request is assigned to: it comes from the address that was shown. */
+  /** Phone to which the device is assigned; null if none, or if the request comes from another address. */
   take(mac: string, { ip }: From): string | null {
     const one = this.#waiting.get(mac);
     return one !== undefined && one.address === ip && this.#assigned(one) ? one.phone : null;

@@ -18,7 +18,7 @@ const SWEEP_MS = 30_000;
 
 export const placeholderOf = (id: number): string => `erased-${id}`;
 
-/** Entries of the directory about a subject, and their user names. */
+/** People of the directory who match a subject, and, for an extension, their user names. */
 function known(
   directory: Directory,
   subject: Subject,

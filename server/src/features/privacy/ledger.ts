@@ -13,7 +13,7 @@ const derive = promisify(
     done: (error: Error | null, key: Buffer) => void,
   ) => void,
 );
-/** Slow on purpose: few numbers exist, so an owner of the ledger could try all. Node's defaults are those of the contract. */
+/** Slow on purpose: a reader of the ledger could try all numbers. The contract states the cost, Node's default. */
 export const hashOf = async (subject: Subject, salt: string): Promise<string> =>
   (await derive(subject.value, Buffer.from(salt, 'hex'), 32)).toString('hex');
 export const newSalt = (): string => randomBytes(16).toString('hex');

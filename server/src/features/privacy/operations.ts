@@ -2,7 +2,7 @@ import { privacy as operations } from '@offhook/contract/operations/privacy.ts';
 import type { Served } from '../../ports/operations.ts';
 import type { Privacy } from './service.ts';
 
-/** For administrators in person: no API key may export or erase a person's data. */
+/** Exports and erasures of personal data, for administrators with a session only: API keys have no access. */
 export function privacyOperations(privacy: Privacy): Served<typeof operations> {
   const success = true as const;
   return {

@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 /** Days for which lines of the audit trail are kept. */
 const AUDIT_DAYS = 400;
 
-/** Data left by an erasure: where, until when, and why. */
+/** Data that an erasure leaves, with location, end of storage and reason. */
 export const remainsOf =
   (journal_days: number) =>
   (subject: Subject, at_ms: number, gone: Gone): Remains => {

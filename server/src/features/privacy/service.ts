@@ -114,7 +114,7 @@ function subjectOf(
   return subject;
 }
 
-/** Runs the migrations and resumes the jobs that a stop interrupted. */
+/** Exports and erases personal data. `open` runs the migrations and resumes the jobs that a stop interrupted. */
 export class Privacy implements AsyncDisposable {
   readonly #deps: PrivacyDeps;
   readonly #db: Kysely<Tables>;

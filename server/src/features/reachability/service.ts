@@ -1,4 +1,4 @@
-/** Follows the external address of the site, by STUN or by interface, and brings a new one to the engine. */
+/** Determines the external address of the site by STUN or from an interface, and applies a new one to the engine. */
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { isIP } from 'node:net';
@@ -16,29 +16,29 @@ export interface ExternalAddressDeps {
   /** The applied network. */
   readonly network: () => SiteNetwork;
   readonly find: FindAddress;
-  /** True while an engine runs that can be given another address. */
+  /** True while a running engine can accept another address. */
   readonly up: () => boolean;
-  /** Applies the present version again, rendered with `current()`. Throws where none can begin now. */
+  /** Applies the present version again, rendered with `found()`. Throws if no apply can begin now. */
   readonly renew: (comment: string) => Promise<ConfigApply>;
   readonly publish: (events: readonly DomainEvent[]) => void;
   readonly clock: Clock;
   readonly log: Log;
-  /** The address over restarts, as text. */
+  /** Stores the address across restarts, as text. */
   readonly kept: KeptText;
 }
 const EVERY_MS = { stun: 15_000, interface: 5_000 } as const;
-/** A new address is asked for again after this. */
+/** Interval after which a new address must be confirmed by a second answer. */
 const CONFIRM_MS = 2_000;
-/** Shortest time from one change to the next; it doubles with each change until an hour passed without one. */
+/** Shortest interval between two changes; it doubles with each change, until an hour (`CALM_MS`) passes without one. */
 const HOLD = { first_ms: 60_000, most_ms: 1_800_000 } as const;
 const CALM_MS = 3_600_000;
-/** Shortest time from one event about a doubt to the next. */
+/** Shortest interval between two events `network.address_doubted`. */
 const DOUBT_MS = 600_000;
 
 const same = (a: FoundAddress | null, b: FoundAddress): boolean =>
   a?.address === b.address && a.local === b.local;
 
-/** Null for anything but an address. */
+/** Parses a stored address; null if the text is invalid. */
 function readFound(text: string | null): FoundAddress | null {
   try {
     const { address, local } = JSON.parse(text ?? '{}') as Partial<FoundAddress>;
@@ -57,9 +57,9 @@ export class ExternalAddress implements AsyncDisposable {
   #found: FoundAddress | null;
   /** Fault of the newest answer; null if there is none. */
   #fault: string | null = null;
-  /** Source of the last answer; another one may change the address at once. */
+  /** Last used source, in words; another source may change the address at once. */
   #asked = '';
-  /** True while a change is refused because there were too many. */
+  /** True while changes are refused because there were too many. */
   #damped = false;
   #doubtedAt = Number.NEGATIVE_INFINITY;
   #changedAt = Number.NEGATIVE_INFINITY;
@@ -75,16 +75,16 @@ export class ExternalAddress implements AsyncDisposable {
   static async open(deps: ExternalAddressDeps): Promise<ExternalAddress> {
     return new ExternalAddress(deps, readFound(await deps.kept.read()));
   }
-  /** The address that was found, which counts where the network has no fixed one; null where there is none yet. */
+  /** The found address, which is used if the network has no fixed one; null if none was found yet. */
   found(): FoundAddress | null {
     return this.#found;
   }
-  /** Address by which this machine is reached from outside; null where it has none. */
+  /** Address at which this machine is reached from outside; null if it is unknown. */
   shown(): string | null {
     const network = this.#deps.network();
     return (sourceOf(network) === null ? null : this.#found?.address) ?? network.external_address;
   }
-  /** Looks at once, e.g. because the network was changed or the engine came back. */
+  /** Starts a lookup now, e.g. after a change of the network or a reconnect of the engine. */
   follow(): void {
     this.#wake();
   }
@@ -125,7 +125,7 @@ export class ExternalAddress implements AsyncDisposable {
       await clock.sleep(pause, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
     }
   }
-  /** Asks once; throws with one sentence where there is no answer that is believed. */
+  /** Asks the source once. Throws one sentence if there is no answer, or if `disbelief` rejects it. */
   async #ask(source: AddressSource): Promise<FoundAddress> {
     const words = wordsOf(source);
     const found = await this.#deps.find(source, this.#stop.signal).catch((error: unknown) => {
@@ -143,7 +143,7 @@ export class ExternalAddress implements AsyncDisposable {
     }
     const found = await this.#ask(source);
     if (same(this.#found, found)) {
-      // A source that goes back and forth is not in order at the moments at which it is back.
+      // A source that alternates stays faulty, even while it returns the present address.
       if (!this.#damped || clock.now() >= this.#heldUntil) [this.#fault, this.#damped] = [null, false];
       if (clock.now() - this.#changedAt >= CALM_MS) this.#hold.reset();
       return;

@@ -3,7 +3,7 @@ import { addressIn, bracketed } from '../../core/networks.ts';
 import type { AddressSource, FoundAddress } from '../../ports/external-address.ts';
 import type { SiteNetwork } from '../../ports/site.ts';
 
-/** Null for a fixed address, and where a field is missing. */
+/** Source in the configuration; null for a fixed address, or if a field is missing. */
 export function sourceOf(network: SiteNetwork): AddressSource | null {
   const { external_address_source: kind, stun_server, stun_port, external_interface } = network;
   if (kind === 'stun' && stun_server !== null) return { kind, host: stun_server, port: stun_port };
@@ -15,7 +15,7 @@ export const wordsOf = (source: AddressSource): string =>
     ? `STUN server ${bracketed(source.host)}:${source.port}`
     : `interface ${source.name}`;
 
-/** Addresses that other machines cannot send to, in whatever network this one is. */
+/** Addresses to which no other machine can send, whatever network this machine is in. */
 const NOWHERE = addressIn([
   '0.0.0.0/8',
   '127.0.0.0/8',
@@ -25,7 +25,7 @@ const NOWHERE = addressIn([
   'fe80::/10',
   'ff00::/8',
 ]);
-/** Private, shared by a provider's customers, or for measurements: no server outside sees such an address. */
+/** Private addresses, addresses that a provider's customers share, and test networks: no server outside sees them. */
 const INSIDE = addressIn([
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -36,7 +36,7 @@ const INSIDE = addressIn([
 ]);
 const OUTSIDE_V6 = addressIn(['2000::/3']);
 
-/** Reason why an address is not believed; null where it is. */
+/** Reason for rejecting a found address; null if it is accepted. */
 export function disbelief(
   { address }: FoundAddress,
   source: AddressSource,

@@ -1,4 +1,4 @@
-/** Which SIP proxy trunks pass: one that answers, so that calls to carriers go on where another one died. */
+/** Selects the SIP proxy for trunks: another one if it stops answering, so that calls to carriers continue. */
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
@@ -10,23 +10,23 @@ export interface ProxyAddress {
   readonly port: number;
 }
 export interface TrunkProxyDeps {
-  /** In the order in which they are used. */
+  /** In order of preference. */
   readonly proxies: readonly ProxyAddress[];
-  /** Rejects with one sentence where the proxy does not answer. */
+  /** Rejects with one sentence if the proxy does not answer. */
   readonly ask: (proxy: ProxyAddress) => Promise<unknown>;
-  /** True while trunks are applied that pass the proxy. */
+  /** True while an applied trunk uses the proxy. */
   readonly needed: () => boolean;
-  /** True while an engine runs that can be given another one. */
+  /** True while a running engine can accept another proxy. */
   readonly up: () => boolean;
-  /** Applies the present version again, rendered with `used()`. Throws where none can begin now. */
+  /** Applies the present version again, rendered with `used()`. Throws if no apply can begin now. */
   readonly renew: (comment: string) => Promise<ConfigApply>;
   readonly clock: Clock;
   readonly log: Log;
 }
 const EVERY_MS = 2_000;
-/** Looks in a row without an answer after which a proxy is taken for dead. */
+/** Consecutive checks without an answer after which a proxy counts as dead. */
 const MOST_SILENT = 2;
-/** From one change to the next: proxies that come and go do not keep the engine busy with new objects. */
+/** Shortest interval between two changes, so that unstable proxies do not cause constant reloads of the engine. */
 const HOLD_MS = 30_000;
 const nameOf = ({ host, port }: ProxyAddress): string => `${host}:${port}`;
 
@@ -34,7 +34,7 @@ export class TrunkProxy implements AsyncDisposable {
   readonly #deps: TrunkProxyDeps;
   readonly #log: Log;
   readonly #stop = new AbortController();
-  /** Looks without an answer, and why, by proxy. */
+  /** Consecutive checks without an answer and the last error, by proxy. */
   readonly #silent = new Map<ProxyAddress, { readonly looks: number; readonly why: string }>();
   #used: ProxyAddress | null;
   #changedAt = Number.NEGATIVE_INFINITY;
@@ -46,7 +46,7 @@ export class TrunkProxy implements AsyncDisposable {
     this.#log = deps.log.child({ part: 'trunk-proxy' });
     this.#used = deps.proxies[0] ?? null;
   }
-  /** Null where there is no proxy. */
+  /** The proxy in use; null if the site has none. */
   used(): ProxyAddress | null {
     return this.#used;
   }

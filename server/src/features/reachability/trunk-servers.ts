@@ -1,4 +1,4 @@
-/** Follows the records of trunks in DNS and brings other servers to the engine. */
+/** Resolves the DNS records of trunks and applies changed servers to the engine. */
 import { isIPv4 } from 'node:net';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import { Backoff } from '../../core/backoff.ts';
@@ -20,30 +20,30 @@ type Followed = Pick<SiteTrunk, 'name' | 'title' | 'host' | 'port' | 'transport'
 export interface TrunkServersDeps {
   /** Applied trunks, in any order. */
   readonly trunks: () => readonly (Followed & { readonly enabled: boolean })[];
-  /** Whether the engine needs the servers of this trunk. */
+  /** True if the engine needs the resolved servers of this trunk. */
   readonly follows: (trunk: Followed) => boolean;
   readonly find: FindServers;
-  /** Looks at the certificate of a server that is reached by TLS. */
+  /** Checks the certificate of a TLS server. */
   readonly prove: ProveServer;
-  /** True while an engine runs that can be given other servers. */
+  /** True while a running engine can accept other servers. */
   readonly up: () => boolean;
-  /** Applies the present version again, rendered with `found()`. Throws where none can begin now. */
+  /** Applies the present version again, rendered with `found()`. Throws if no apply can begin now. */
   readonly renew: (comment: string) => Promise<ConfigApply>;
   readonly clock: Clock;
   readonly log: Log;
-  /** The servers over restarts, as text. */
+  /** Stores the servers across restarts, as text. */
   readonly kept: KeptText;
 }
-/** The DNS server in between keeps an answer for its time to live, so nothing older than that and this is used. */
+/** Interval of lookups. The resolver caches an answer for its time to live, which adds to the age of the servers. */
 const EVERY_MS = 30_000;
-/** Shortest time from one change of a trunk to its next; it doubles with each until an hour passed without one. */
+/** Shortest interval between two changes of a trunk; it doubles with each until an hour passes without a change. */
 const HOLD = { first_ms: 30_000, most_ms: 1_800_000 } as const;
 const CALM_MS = 3_600_000;
-/** A faultless certificate is looked at again after this time. */
+/** Time for which a valid certificate is not checked again. */
 const PROOF_MS = 300_000;
 
 interface Known {
-  /** What was asked for; servers of another question are not used. */
+  /** Question of the lookup (`questionOf`); the servers are used only while the trunk has the same question. */
   readonly asked: string;
   readonly servers: readonly TrunkServer[];
 }
@@ -59,7 +59,7 @@ const textOf = (servers: readonly TrunkServer[] = []): string =>
 const briefOf = (servers: readonly TrunkServer[]): string =>
   servers.map(({ host, port }) => `${host}:${port}`).join(', ');
 
-/** What is not as it was written is left out; it is found again. */
+/** Parses stored servers. Invalid entries are dropped, because the next lookup finds them again. */
 function readKnown(text: string | null): Map<string, Known> {
   const isServer = (one: TrunkServer): boolean =>
     typeof one.host === 'string' && Number.isInteger(one.port) && one.addresses.every((a) => isIPv4(a));
@@ -76,7 +76,7 @@ export class TrunkServerLookup implements AsyncDisposable {
   readonly #log: Log;
   readonly #stop = new AbortController();
   readonly #faults = new Map<string, string>();
-  /** Faults of certificates, by trunk, and the last faultless proofs. */
+  /** Faults of certificates by trunk, and the valid proofs of the last five minutes. */
   readonly #certificates = new Map<string, string>();
   readonly #proofs = new Map<string, { readonly proof: ServerProof; readonly until: number }>();
   readonly #dampers = new Map<string, Damper>();
@@ -92,7 +92,7 @@ export class TrunkServerLookup implements AsyncDisposable {
   static async open(deps: TrunkServersDeps): Promise<TrunkServerLookup> {
     return new TrunkServerLookup(deps, readKnown(await deps.kept.read()));
   }
-  /** Servers of these trunks that were found for what they are configured with. */
+  /** Servers found for the present host, port and transport of these trunks. */
   found(trunks: readonly Followed[]): TrunkServers {
     return new Map(
       trunks.flatMap((trunk) => {
@@ -101,7 +101,7 @@ export class TrunkServerLookup implements AsyncDisposable {
       }),
     );
   }
-  /** Looks at once, e.g. because a trunk was changed or the engine came back. */
+  /** Starts a lookup now, e.g. after a change of a trunk or a reconnect of the engine; checks certificates again. */
   follow(): void {
     this.#proofs.clear();
     this.#wake();
@@ -169,7 +169,7 @@ export class TrunkServerLookup implements AsyncDisposable {
     );
     if (changed.length > 0 && !this.#stop.signal.aborted) await this.#change(changed);
   }
-  /** The servers that the domain vouches for; one that cannot be reached now stays if it was among them. */
+  /** Servers whose certificate is valid for the domain; an unreachable one stays if it was among them before. */
   async #proven(trunk: Followed, found: readonly TrunkServer[]): Promise<readonly TrunkServer[]> {
     if (trunk.transport !== 'tls') return found;
     const { name, title, host } = trunk;
@@ -202,7 +202,7 @@ export class TrunkServerLookup implements AsyncDisposable {
     const damper = this.#dampers.get(name);
     if (damper !== undefined && this.#deps.clock.now() - damper.changedAt >= CALM_MS) damper.hold.reset();
   }
-  /** False while the records of a trunk change too often; another question may be answered at once. */
+  /** False while the records of a trunk change too often; servers for another question are accepted at once. */
   #may(trunk: Followed, sameQuestion: boolean): boolean {
     const left = (this.#dampers.get(trunk.name)?.heldUntil ?? 0) - this.#deps.clock.now();
     if (!sameQuestion || left <= 0) return true;

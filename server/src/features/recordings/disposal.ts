@@ -12,13 +12,13 @@ export interface DisposalDeps {
   readonly store: RecordingStore;
   readonly files: RecordingFiles;
   readonly node: string;
-  /** True where the folder has the files of all nodes, else it has those of this one. */
+  /** True if the folder holds the files of all nodes, false if only those of this node. */
   readonly shared: boolean;
   readonly conversations: Pick<Conversations, 'touch'>;
   readonly audit: Audit;
   readonly clock: Clock;
   readonly log: Log;
-  /** Days for which recordings are kept; 0 for ever. */
+  /** Days for which recordings are kept; 0: without a limit. */
   readonly days: number;
 }
 export interface Erased {

@@ -17,7 +17,7 @@ export const newRecordingId = (ms: number): string =>
   timeOf(ms) + [...randomBytes(CHANCE_BYTES, 'recording')].map((byte) => DIGITS.charAt(byte & 31)).join('');
 
 /**
- * File name without a folder, as the service and the dialplan make them. A name from a database or a call
+ * File name without a folder, in the form that the service and the dialplan use. A name from a database or a call
  * record must not lead out of the folder.
  */
 const FILE = /^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.)){0,120}\.wav$/;

@@ -33,12 +33,12 @@ export interface KeeperDeps {
 
 /** Disk space reserved for data that must always be written, such as the journal. */
 const ROOM_BYTES = 256 * 1024 * 1024;
-/** Wait for the engine's own event before the model is corrected. */
+/** Time to wait for the engine's own event before the model is corrected. */
 const FACT_MS = 2_000;
 /** The recording of an unknown channel is finished if its file was not written for this long. */
 const QUIET_MS = 60_000;
 
-/** True where the engine of this node wrote the recording: its channel carries the node's name. */
+/** True if the engine of this node wrote the recording: the id of its channel begins with the node's name. */
 export const isOfNode = (row: Pick<RecordingRow, 'channel'>, node: string): boolean =>
   row.channel.startsWith(`${node}:`);
 
@@ -56,7 +56,7 @@ export class Keeper implements RecordingKeeper {
   readonly #ending = new Set<string>();
   readonly #tasks = new Set<Promise<void>>();
   #hashing: Promise<unknown> = Promise.resolve();
-  /** Pending write of the newest pause window, by recording id. A resume or an end must wait for it, or the window is lost. */
+  /** Pending write of the newest pause window by recording. A resume or end must wait for it, or the window is lost. */
   readonly #windows = new Map<string, Promise<void>>();
 
   constructor(deps: KeeperDeps) {
@@ -95,7 +95,7 @@ export class Keeper implements RecordingKeeper {
     return this.#ofChannel(leg).some((row) => row.by !== 'on_demand' && !this.#ending.has(row.id));
   }
   async paused(leg: string, on: boolean, at: number): Promise<void> {
-    // The engine has paused it already. If this write fails, the event's handler repeats it.
+    // The engine has paused the recording already. If this write fails, the handler of the event repeats it.
     const written = this.#ofChannel(leg).map((row) => this.#deps.store.pause(row.id, on, at));
     for (const one of await Promise.allSettled(written)) {
       if (one.status === 'rejected')
@@ -196,7 +196,7 @@ export class Keeper implements RecordingKeeper {
         return;
       }
       if (!isOfNode(row, this.#deps.node) && (await this.#isWritten(row))) {
-        // The engine of the former leader writes the file until its last call ends; the sweep completes it then.
+        // The engine of the former leader writes the file until its last call ends; then the sweep completes it.
         this.#running.delete(row.id);
         this.#ending.delete(row.id);
         return;
@@ -260,8 +260,8 @@ export class Keeper implements RecordingKeeper {
     return found?.closed === false && found.written_ms >= this.#deps.clock.now() - QUIET_MS;
   }
   /**
-   * Reports a running recording to the model. The engine does not list its recordings, so the model cannot know one that
-   * started while the service was away. Waits first, because the engine's own event may still arrive.
+   * Reports a running recording to the model. The engine does not list its recordings, so the model cannot know one
+   * that started while the service was away. Waits first, because the engine's own event may still arrive.
    */
   #remind(row: RecordingRow): void {
     const { live, clock, tell } = this.#deps;

@@ -4,7 +4,7 @@ import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Actor } from '../../ports/operations.ts';
 
-/** A player requests a recording in pieces; pieces within this time of the previous one are the same listening. */
+/** A player requests a recording in pieces; a piece within this time of the last one belongs to the same listening. */
 export const SAME_LISTENING_MS = 5 * 60_000;
 const MOST_REMEMBERED = 10_000;
 
@@ -19,7 +19,7 @@ export interface Plays {
 export function createPlays({ audit, clock }: { audit: Audit; clock: Clock }): Plays {
   /** Time of the newest piece, by listening. */
   const listening = new Map<string, number>();
-  /** Pieces under way for each person or key; a player that seeks has two or three. */
+  /** Pieces being sent to each person or API key; a player that seeks requests two or three. */
   const pieces = new AtOnce((count) => say`${count} recordings are being sent to you already`);
   const remember = (key: string): void => {
     // Newest last, so that the oldest is dropped first.

@@ -29,7 +29,7 @@ export interface RecordingStore {
   ofChannels(channels: readonly string[]): Promise<RecordingRow[]>;
   running(): Promise<RecordingRow[]>;
   page(filter: Filter): Promise<RecordingRow[]>;
-  /** Stored recordings of a node, or of all where it is null, that began before `ms`, oldest first. */
+  /** Stored recordings of a node (null: of all nodes) that began before `ms`, oldest first. */
   storedBefore(node: string | null, ms: number, limit: number): Promise<RecordingRow[]>;
   /** Stores the end unless an earlier one is stored; closes an open pause window. */
   end(id: string, ended_ms: number): Promise<void>;

@@ -1,4 +1,4 @@
-/** One change of what an extension has set for its own calls, planned for the command kernel. */
+/** A change of the features of an extension, as a command for the kernel. */
 import type { Commands, Command, Line } from '../../commands/kernel.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Audit } from '../../ports/audit.ts';
@@ -19,12 +19,12 @@ export interface ChangeDeps extends RuleDeps {
   readonly store: FeatureStore;
   readonly intents: Intents;
   readonly commands: Commands;
-  /** Newest change, by us or by a phone. */
+  /** Newest settings, changed by the service or by a phone. */
   readonly meant: (extension: string) => ExtensionFeatures;
   readonly nextTime: (extension: string) => number;
-  /** Sends the changes; resolves with what the engine then shows. */
+  /** Sends the changes; resolves with the settings that the engine then shows. */
   readonly write: (extension: string, changes: FeatureChanges, time: number) => Promise<ExtensionFeatures>;
-  /** The engine must be brought to what is meant. */
+  /** Makes the reconciler compare this extension with the engine. */
   readonly due: (extension: string) => void;
 }
 
@@ -46,7 +46,7 @@ const wasOf = (
       .map((key) => [`was_${key}`, before[key]]),
   );
 
-/** Writes the line of a change that the rules refuse; it is refused with `store_unavailable` where that fails. */
+/** Throws if the rules refuse the change, after an audit entry; `store_unavailable` if that entry cannot be stored. */
 async function check(deps: ChangeDeps, asked: Line, extension: string, changes: FeatureChanges) {
   try {
     checkChanges(deps, extension, changes);
@@ -75,14 +75,14 @@ function commandOf(deps: ChangeDeps, asked: Line, extension: string, changes: Fe
       intents.put(extension, now);
     },
     undo(error) {
-      // The engine may hold a part of it, or come to hold it: what was before is newer from now on.
+      // The engine may have stored a part of the change, or store it later: the former settings become the newer ones.
       intents.adopt(extension, { ...before, changed_at: time + 1 });
       deps.due(extension);
       return error;
     },
   };
 }
-/** Resolves once the engine shows the changes and they are written down. */
+/** Resolves once the engine shows the changes and they are stored. */
 export async function changeFeatures(
   deps: ChangeDeps,
   actor: Actor | null,

@@ -5,13 +5,13 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ExtensionFeatures } from '../../ports/engine.ts';
 import type { FeatureStore } from './store.ts';
 
-/** Intended settings in memory, and on disk as soon as it accepts them. */
+/** Intended settings, in memory and, as soon as the database accepts them, in the store. */
 export interface Intents {
   get(extension: string): ExtensionFeatures | undefined;
   extensions(): string[];
-  /** It is on disk already. */
+  /** Keeps settings that are stored already. */
   put(extension: string, features: ExtensionFeatures): void;
-  /** A fact: in memory at once. Null: forgotten. */
+  /** Keeps settings in memory at once and stores them in the background; null deletes them. */
   adopt(extension: string, features: ExtensionFeatures | null): void;
   flushed(): Promise<void>;
   close(): Promise<void>;

@@ -6,7 +6,7 @@ import type { SelfService } from './service.ts';
 
 const SAVED = 'Your settings are saved.';
 
-/** A form has only texts; in JSON a text is not a truth value. */
+/** A form can only send texts for `dnd_enabled`; JSON must send a boolean. */
 function changeOf(body: FeaturesRequest, json: boolean): FeaturesChange {
   const { dnd_enabled: dnd, ...rest } = body;
   if (dnd === undefined) return rest;

@@ -24,9 +24,9 @@ export interface ReconcilerDeps extends RuleDeps {
   readonly nextTime: (extension: string) => number;
 }
 export interface Reconciler {
-  /** Looks at everybody where something changed. O(people) then, else O(1). */
+  /** Compares all extensions if the engine's settings changed: O(people), else O(1). */
   look(): void;
-  /** This extension has to be looked at. */
+  /** Compares this extension. */
   due(extension: string): void;
   idle(): Promise<void>;
   close(): void;
@@ -34,8 +34,9 @@ export interface Reconciler {
 const RETRY = { first_ms: 500, most_ms: 15_000 } as const;
 
 /**
- * Whoever changed it last is right: a phone while we were away, or we when the engine lost what it had not written yet. A change
- * is in force once its time is written, which comes last, so what differs under an older or the same time was cut off.
+ * Makes the settings of service and engine equal. The newest change wins: that of a phone while the service was away,
+ * or that of the service if the engine lost a change it had not stored. The time of a change is written last, so other
+ * settings with the same or an older time come from an interrupted write.
  */
 export function reconciler(deps: ReconcilerDeps): Reconciler {
   const { live, directory, intents, lanes, clock, log, write, nextTime } = deps;
@@ -48,7 +49,7 @@ export function reconciler(deps: ReconcilerDeps): Reconciler {
     const ours = intents.get(extension);
     const theirs = live.features.get(extension) ?? FEATURES_OFF;
     if (directory.byExtension(extension) === undefined) {
-      // The next owner of this number begins without settings.
+      // The next holder of this extension must not inherit its settings.
       const off = valuesOf(FEATURES_OFF);
       if (!holds(theirs, off)) await write(extension, off, nextTime(extension));
       if (ours !== undefined) intents.adopt(extension, null);
@@ -62,13 +63,13 @@ export function reconciler(deps: ReconcilerDeps): Reconciler {
       return intents.adopt(extension, now);
     }
     if (ours === undefined) return;
-    // Where only the time was lost, so may be the lamp that goes with the values.
+    // Written again even if only the time differs, because the lamp of these settings may be lost too.
     if (isSame(theirs, ours)) return;
     const now = await write(extension, valuesOf(ours), nextTime(extension));
     log.info({ extension }, 'call settings were restored in the engine');
     intents.adopt(extension, now);
   };
-  /** Forwards that cost what the dialplan does not know. */
+  /** Changes that clear forwards to destinations of a forbidden class, which the dialplan ignores; null for none. */
   const refusedIn = (extension: string, features: ExtensionFeatures): FeatureChanges | null => {
     const refused = FORWARDS.filter((key) => {
       try {

@@ -7,19 +7,20 @@ import type { FeatureChanges } from './view.ts';
 
 export interface RuleDeps {
   readonly directory: Pick<Directory, 'byExtension' | 'queues' | 'leadsOut'>;
-  /** Whether this is the number of a ring group, a menu or another place of the house that takes calls. */
+  /** True for the number of a ring group, a menu or another internal destination. */
   readonly isPlace: (number: string) => boolean;
-  /** Whether the calls of this extension may be led to this number outside. */
+  /** True if calls to this extension may be forwarded to this number outside. */
   readonly mayForwardOutside: (extension: string, number: string) => boolean;
   readonly destinationOf: (number: string) => Destination;
 }
 export const FORWARDS = ['forward', 'forward_busy', 'forward_no_answer'] as const;
-/** No right allows these: premium numbers cost money, and callers must not be led to the others. */
+/** Destinations that no right allows: premium numbers cost money, and callers must not reach the others. */
 const NEVER: ReadonlySet<Destination> = new Set(['premium', 'emergency', 'feature_code']);
 
 /**
- * Throws `invalid_request` for a forward to oneself, `destination_not_allowed` for a number outside that calls may not be led to,
- * `no_route` for one that leads nowhere. The dialplan asks the same at the moment of each call, but for what it costs.
+ * Throws `invalid_request` for a forward to the own extension, `no_route` for a number without a route, and
+ * `destination_not_allowed` for a number outside that is not permitted. The dialplan checks each call by the same
+ * rules, except the class of the destination.
  */
 export function checkForward(deps: RuleDeps, extension: string, number: string): void {
   const { directory, isPlace, mayForwardOutside, destinationOf } = deps;

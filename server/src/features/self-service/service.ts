@@ -37,24 +37,24 @@ export interface SelfService {
   /** From memory. Throws `forbidden`, `not_found`. */
   read(who: Principal, extension: string): Features;
   /**
-   * Resolves once the engine shows the change and it is written down. Throws what `read` does, `invalid_request`, `no_route`,
-   * `destination_not_allowed`, `too_many_requests`, `store_unavailable` or what the engine throws; then nothing is changed, or it is put back
-   * as soon as the engine can be reached.
+   * Resolves once the engine shows the change and it is stored. Throws the errors of `read` and of the engine,
+   * `invalid_request`, `no_route`, `destination_not_allowed`, `too_many_requests` and `store_unavailable`; then nothing
+   * is changed, or the change is undone as soon as the engine can be reached.
    */
   change(actor: Actor, extension: string, change: FeaturesChange): Promise<Features>;
   readonly doNotDisturb: DoNotDisturb;
-  /** To be called after every batch of facts: what a phone changed is taken over, what the engine lost is put back. */
+  /** Call after every batch of facts: adopts changes made by phones, and restores settings that the engine lost. */
   onStepped(): void;
-  /** Resolves when nothing is under way. */
+  /** Resolves when no change and no write is in progress. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }
 
 const CONFIRM_MS = 3_000;
-/** Changes of one extension that may wait. */
+/** Limit of waiting changes of one extension. */
 const MOST_WAITING = 10;
 
-/** Runs the migrations and reads what was meant. */
+/** Runs the migrations and loads the intended settings. */
 export async function createSelfService(deps: SelfServiceDeps): Promise<SelfService> {
   const { engine, live, directory, clock, log, audit } = deps;
   const store = await createFeatureStore(deps.store, audit);
@@ -64,7 +64,7 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
     (size, extension) => say`${size} changes of ${extension} are already waiting; try again later`,
   );
 
-  /** Newest change, by us or by a phone whose change is not stored yet. */
+  /** Newest settings, changed by the service or by a phone whose change is not stored yet. */
   const meant = (extension: string): ExtensionFeatures => {
     const [ours, theirs] = [intents.get(extension), live.features.get(extension)];
     if (ours === undefined || theirs === undefined) return ours ?? theirs ?? FEATURES_OFF;
@@ -76,7 +76,7 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
       1 + (intents.get(extension)?.changed_at ?? 0),
       1 + (live.features.get(extension)?.changed_at ?? 0),
     );
-  /** Resolves with what the engine then shows: beside the changes what a phone changed meanwhile. */
+  /** Resolves with the settings that the engine then shows, including changes that a phone made meanwhile. */
   const write = async (
     extension: string,
     changes: FeatureChanges,
@@ -84,7 +84,7 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
   ): Promise<ExtensionFeatures> => {
     const stored = await engine.keepFeatures(extension, changes, time);
     const shown = (): ExtensionFeatures => live.features.get(extension) ?? FEATURES_OFF;
-    // A phone's own change may bear a later time and have been read before this one was written.
+    // A change by phone may have a later time and may have been read before this change was written.
     const before = shown();
     const isShown = (): boolean =>
       isSame(shown(), stored) || (!isSame(shown(), before) && shown().changed_at >= stored.changed_at);

@@ -31,7 +31,7 @@ export const migrations: readonly Migration[] = [
 /** Intended settings by extension. Every method throws `store_unavailable`. */
 export interface FeatureStore {
   load(): Promise<Map<string, ExtensionFeatures>>;
-  /** Writes the features, or with null forgets them, and a line of the audit trail with them. */
+  /** Writes the features, or deletes them if null, with an audit entry in the same transaction. */
   save(extension: string, features: ExtensionFeatures | null, line?: AuditEntry): Promise<void>;
 }
 

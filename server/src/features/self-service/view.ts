@@ -1,4 +1,4 @@
-/** Between the words of the API and those of the engine port. */
+/** Converts features between the API and the engine port. */
 import type { Features, FeaturesChange, PhoneMode } from '@offhook/contract/features.ts';
 import type { ExtensionFeatures, RingingDevices } from '../../ports/engine.ts';
 
@@ -18,7 +18,7 @@ const MODE_OF = Object.fromEntries(
 ) as Readonly<Record<RingingDevices, PhoneMode>>;
 const [SHORTEST, LONGEST] = [5, 120];
 
-/** A time that was written into the engine's store by hand is shown as one the contract knows. */
+/** Ring times outside the range of the contract, written into the engine's store by hand, are shown as its limits. */
 export const featuresOf = (extension: string, f: ExtensionFeatures): Features => ({
   extension,
   dnd_enabled: f.dnd,
@@ -47,6 +47,6 @@ export function valuesOf(features: ExtensionFeatures): Required<FeatureChanges> 
   const { dnd, forward, forward_busy, forward_no_answer, ring_seconds, devices } = features;
   return { dnd, forward, forward_busy, forward_no_answer, ring_seconds, devices };
 }
-/** True where also the time is the same. */
+/** True if the settings and the time of the change are equal. */
 export const isSame = (a: ExtensionFeatures, b: ExtensionFeatures): boolean =>
   a.changed_at === b.changed_at && holds(a, valuesOf(b));

@@ -1,6 +1,6 @@
 /**
- * Blocks networks from which many refused SIP requests come, for a time. The engine rejects their requests; the list is kept in
- * the store and given to the engine again after each connection.
+ * Blocks networks that send many refused SIP requests, for one hour. The engine rejects requests from these networks;
+ * the service stores the list and sends it to the engine after each connect.
  */
 import type { BlockedNetwork, BlockedNetworks } from '@offhook/contract/blocked-networks.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
@@ -38,13 +38,13 @@ export const migrations: readonly Migration[] = [
   },
 ];
 
-/** Refused requests within `WINDOW_MS` that block a network. The engine reports a scanner from its second request on. */
+/** Refused requests within `WINDOW_MS` that block a network. The engine does not report a scanner's first request. */
 export const MOST_REFUSED = 9;
 const WINDOW_MS = 5 * 60_000;
 export const BLOCK_MS = 60 * 60_000;
-/** Networks that are blocked at once; the one that ends first makes room. */
+/** Limit of blocked networks; beyond it the block that ends first is released. */
 export const MOST_BLOCKED = 500;
-/** Networks whose refusals are counted; the one that was refused longest ago is forgotten. */
+/** Limit of networks with counted refusals; beyond it the one with the oldest refusal is forgotten. */
 const MOST_COUNTED = 2_000;
 
 export interface BlockDeps {
@@ -55,9 +55,9 @@ export interface BlockDeps {
   readonly publish: (events: readonly DomainEvent[]) => void;
   /** Networks and addresses that are never blocked. */
   readonly spared: () => readonly string[];
-  /** Addresses of the phones that are registered now. */
+  /** Addresses of the registered phones. */
   readonly phones: () => Promise<readonly string[]>;
-  /** Gives the engine the list; false where it does not reject them yet. */
+  /** Sends the list to the engine; false if the engine does not enforce it yet. */
   readonly enforce: (networks: readonly string[]) => Promise<boolean>;
   readonly firewall: Firewall | null;
   /** Ports at which SIP arrives. */
@@ -68,7 +68,7 @@ export class NetworkBlocks {
   readonly #deps: BlockDeps;
   #blocked: readonly Row[];
   readonly #counted = new Map<string, { from: number; requests: number }>();
-  /** Networks to block together by the next change: an attack from many networks asks the engine once. */
+  /** Networks that the next change blocks together: an attack from many networks costs one request to the engine. */
   readonly #due = new Map<string, Pick<Row, 'reason' | 'requests'>>();
   #enforced = false;
   /** Changes run one after the other. */
@@ -80,7 +80,7 @@ export class NetworkBlocks {
     this.#deps = deps;
     this.#blocked = blocked;
   }
-  /** Runs the migrations. The firewall is given the list at once, the engine by `again`. */
+  /** Runs the migrations. Sends the list to the firewall at once, and to the engine in `again`. */
   static async open(deps: BlockDeps): Promise<NetworkBlocks> {
     await deps.store.migrate('sip-blocked-networks', migrations);
     const rows = await deps.store.db<Tables>().selectFrom('sip_blocked_networks').selectAll().execute();
@@ -104,12 +104,12 @@ export class NetworkBlocks {
     this.#counted.set(network, counted);
     if (this.#counted.size > MOST_COUNTED) this.#counted.delete(this.#counted.keys().next().value!);
   }
-  /** The engine is there, or there again: gives it the list, and ends the blocks that are over. */
+  /** Call after each connect to the engine: sends the list and ends blocks whose time is over. */
   again(): void {
     this.#do(() => this.#enforce());
     this.#wait();
   }
-  /** The ports of SIP may be others now. */
+  /** Call after a change of the configuration: SIP ports and spared networks may differ. */
   configured(): void {
     this.#do(() => this.#fence());
   }
@@ -167,11 +167,11 @@ export class NetworkBlocks {
     const { clock, store, phones, audit } = this.#deps;
     const due = [...this.#due];
     try {
-      // An office whose phone has a wrong password is not shut out while another phone of it works.
+      // An office with a wrongly configured phone is not blocked while another of its phones is registered.
       const registered = await phones();
       const now = clock.now();
       const isOffice = (network: string): boolean => meets(network, registered);
-      // Asking the engine again at once would make each of its refusals cost a question.
+      // Stop counting in this window: each further refusal would ask the engine for the registered phones again.
       for (const [network] of due)
         if (isOffice(network)) this.#counted.set(network, { from: now, requests: -Infinity });
       const values = due
@@ -215,7 +215,7 @@ export class NetworkBlocks {
     for (const row of rows) this.#tell('network.released', row, why);
     this.#wait();
   }
-  /** Gives the firewall what it drops: networks that are spared by now are left out. */
+  /** Sends the blocked networks to the firewall, without those that have become spared since. */
   async #fence(): Promise<void> {
     const { firewall, spared, ports } = this.#deps;
     if (firewall === null) return;
@@ -225,7 +225,7 @@ export class NetworkBlocks {
       ports(),
     );
   }
-  /** An engine that is away has the list when it starts. */
+  /** An engine that is away receives the list after its next connect (`again`). */
   async #enforce(): Promise<void> {
     await this.#fence();
     this.#enforced = false;

@@ -1,4 +1,4 @@
-/** Networks as they are blocked and spared. */
+/** Networks to block, and their comparison with spared addresses. */
 import net from 'node:net';
 import { networkOf } from '../../core/networks.ts';
 
@@ -10,7 +10,7 @@ export function blockedNetworkOf(address: string): string | null {
   const network = networkOf(address, 24, 64);
   return network.includes(':') ? `${network}::/64` : `${network}.0/24`;
 }
-/** True where a network of `blockedNetworkOf` holds one of these addresses or networks, or lies in one of them. */
+/** True if a network of `blockedNetworkOf` contains one of these addresses or networks, or is part of one of them. */
 export function meets(network: string, others: readonly string[]): boolean {
   const [base = '', bits] = network.split('/');
   const own = new net.BlockList();

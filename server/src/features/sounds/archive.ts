@@ -1,4 +1,4 @@
-/** Files of an uploaded archive: zip, tar or tar with gzip, known by its content. */
+/** Reads the files of an uploaded archive: zip, tar or tar with gzip, detected from the content. */
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Readable, pipeline } from 'node:stream';
@@ -9,7 +9,7 @@ import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import { notAudio } from './formats/source.ts';
 
-/** Limits of an archive: entries, bytes of one file, and of all of them unpacked. */
+/** Limits of an archive: number of entries, unpacked bytes of one file, unpacked bytes of all files. */
 const MOST_ENTRIES = 3_000;
 const MOST_FILE_BYTES = 4 * 1_048_576;
 const MOST_BYTES = 128 * 1_048_576;
@@ -22,7 +22,7 @@ export interface ArchivedFile {
 const LINKS = 0xa000;
 const KIND = 0xf000;
 
-/** The parts of a path that leads nowhere but below; throws `not_audio` for any other. */
+/** Path without empty and `.` parts; throws `not_audio` for a path that could lead out of the folder. */
 function safe(name: string): string {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
   const odd = name.startsWith('/') || /[\\\0:]/.test(name) || name.length > 256;
@@ -32,7 +32,7 @@ function safe(name: string): string {
 const tooLarge = (): ServiceError =>
   new ServiceError('sound_too_large', say`the archive must unpack to at most ${MOST_BYTES} bytes`);
 
-/** Counts what is unpacked, whatever the heads of the archive announce. */
+/** Counts entries and unpacked bytes, because the sizes in the headers of an archive can be wrong. */
 class Bounds {
   #entries = 0;
   #bytes = 0;
@@ -71,7 +71,7 @@ async function* unzipped(file: string): AsyncGenerator<ArchivedFile> {
     zip.close();
   }
 }
-/** Fails once more has come than an archive may have with its heads. */
+/** Throws once the stream has more bytes than all permitted files with their headers. */
 async function* limited(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of source) {
@@ -101,7 +101,7 @@ async function* untarred(source: Readable): AsyncGenerator<ArchivedFile> {
     tar.destroy();
   }
 }
-/** Errors of either stream reach the reader of the result; `compose` of Node 24 leaves some unhandled, which ends the process. */
+/** The reader of the result receives the errors of both streams; with `compose` of Node 24, some end the process. */
 function gunzipped(packed: Readable): Readable {
   const plain = createGunzip();
   pipeline(packed, plain, () => undefined);
@@ -109,7 +109,7 @@ function gunzipped(packed: Readable): Readable {
 }
 const TAR_MARK = { at: 257, text: 'ustar' } as const;
 
-/** Null for what is no archive. */
+/** Null if the file is no archive. */
 async function formatOf(file: string): Promise<'zip' | 'gzip' | 'tar' | null> {
   await using handle = await open(file);
   const head = Buffer.alloc(512);
@@ -121,8 +121,8 @@ async function formatOf(file: string): Promise<'zip' | 'gzip' | 'tar' | null> {
     : null;
 }
 /**
- * Regular files of an archive, one after the other. Throws `not_audio` for what is no archive, is broken, or has links or paths
- * that lead outside, and `sound_too_large`.
+ * Regular files of an archive, in sequence. Throws `sound_too_large`, and `not_audio` if the file is no archive, is
+ * damaged, or has links or paths that lead out of the folder.
  */
 export async function* archivedFiles(file: string): AsyncGenerator<ArchivedFile> {
   const format = await formatOf(file);

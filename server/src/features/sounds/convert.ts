@@ -15,7 +15,7 @@ import { createResampler } from './resample.ts';
 export const KEPT_RATE = 16_000;
 export const HEAD_BYTES = 44;
 const LOUDEST = 32_767;
-/** Full scale is 1; floats beyond this limit are no real sound. */
+/** Limit of samples, where full scale is 1; larger floats are faulty data. */
 const ABSURD = 16;
 const SHORTEST_SECONDS = 0.02;
 

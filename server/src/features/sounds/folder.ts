@@ -16,7 +16,7 @@ export interface KeptSound {
 }
 /** The folder of sounds, from which the engine plays. Throws errors of the file system besides the named ones. */
 export interface SoundFolder {
-  /** Names of files for a sound to come; `remove` deletes them. */
+  /** Reserves file names for a new sound; `remove` deletes the files. */
   reserve(): Upload;
   /** Stores the body in a temporary file, which `remove` deletes. Throws `sound_too_large`, `invalid_request`. */
   receive(body: Readable, most: number): Promise<Upload>;

@@ -1,4 +1,4 @@
-/** Uploaded prompts of the engine in languages that it has none for. */
+/** Uploaded prompts for languages that the engine does not include. */
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -23,7 +23,7 @@ const MOST_LANGUAGES = 50;
 
 export interface LanguageSetsDeps {
   readonly audit: Audit;
-  /** Folder of the sets, one for each language; the engine reads them there. */
+  /** Folder with one folder of prompts for each language; the engine reads them there. */
   readonly folder: string;
   /** Limit of bytes of all sets together with other sounds. */
   readonly budget: number;
@@ -33,10 +33,10 @@ export interface LanguageSetsDeps {
   readonly diskFloor: number;
   /** Languages of the draft and the applied configuration. */
   readonly used: () => ReadonlySet<string>;
-  /** Prompts that the applied configuration can play and a language lacks. */
+  /** Prompts that the applied configuration can play and that are missing in a language. */
   readonly lacking: (language: string) => Promise<readonly string[]>;
 }
-/** A file of a set, to be moved to its place. */
+/** A received file, to be moved into the folder of its language. */
 interface Prompt {
   readonly file: string;
   readonly name: string;
@@ -75,8 +75,8 @@ export class LanguageSets {
     return { success: true, languages };
   }
   /**
-   * Adds or replaces prompts: those of an archive, all or none, or `prompt`. Throws `invalid_request`, `sound_too_large`,
-   * `sound_too_long`, `not_audio`, `overloaded`, `storage_full` and `store_unavailable`.
+   * Adds or replaces prompts: those of an archive, all or none, or `prompt`. Throws `invalid_request`,
+   * `sound_too_large`, `sound_too_long`, `not_audio`, `overloaded`, `storage_full` and `store_unavailable`.
    */
   async upload(
     { caller, ip }: Actor,
@@ -175,7 +175,7 @@ export class LanguageSets {
     await this.#converter.convert({ from, to, most_seconds: MOST_SECONDS });
     return { file: to, name, ending: ENDINGS[0] };
   }
-  /** The engine finds the new file before those of other endings are gone. */
+  /** Stores the new file before it deletes those with other endings, so that the engine always finds one. */
   async #place(language: string, { file, name, ending }: Prompt): Promise<void> {
     const at = path.join(this.#deps.folder, language, name);
     await mkdir(path.dirname(at), { recursive: true, mode: 0o750 });
@@ -191,7 +191,7 @@ async function unpack(
 ): Promise<{ readonly prompts: Prompt[]; readonly ignored: number }> {
   const prompts = new Map<string, Prompt>();
   let files = 0;
-  // Loaded with the first archive, together with its readers.
+  // Loaded on demand, because it loads the readers of all archive formats.
   const { archivedFiles } = await import('./archive.ts');
   for await (const { name: named, bytes } of archivedFiles(archive)) {
     files += 1;

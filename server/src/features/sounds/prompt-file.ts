@@ -1,4 +1,4 @@
-/** Files of a set of prompts that the engine plays as they are. */
+/** Checks and names of uploaded prompt files, which the engine plays as they are. */
 import { PROMPT_NAME } from '@offhook/contract/sounds.ts';
 import { notAudio } from './formats/source.ts';
 import { say } from '../../core/said.ts';
@@ -28,7 +28,7 @@ export function endingOf(name: string, bytes: Buffer): Ending {
   throw notAudio(say`${name}: must be WAV of 8 or 16 kHz, mono, 16 bit`);
 }
 /**
- * The prompt of a file in an archive for a language, without ending and without a folder of the language's own; null for other
+ * Name of the prompt in a file of an archive, without the ending and without the folder of the language; null for other
  * files, such as a licence.
  */
 export function promptOf(path: string, language: string): string | null {

@@ -52,7 +52,7 @@ function sumOf(sounds: readonly KeptSound[]): number {
   return sounds.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Sweeps now, and then hourly until it is closed. */
+/** Stores sounds; deletes unused ones when it is opened and then every hour until it is closed. */
 export class Sounds implements AsyncDisposable {
   readonly #deps: SoundsDeps;
   readonly #log: Log;

@@ -1,4 +1,4 @@
-/** Text to speech by a service outside, described in a file of the site; other languages stay with the program of the engine. */
+/** Text to speech by an outside service that a file of the site describes; `other` speaks the remaining languages. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { Language } from '@offhook/contract/config-objects.ts';
@@ -20,18 +20,18 @@ const VoiceService = z.strictObject({
   headers: z.record(z.string().regex(/^[A-Za-z0-9-]{1,64}$/), z.string().regex(HEADER)).default({}),
   /** Sent as JSON; texts in it hold `{{text}}`, `{{language}}` and `{{voice}}`. */
   body: z.json(),
-  /** The vendor's names, by language and then by `female` and `male`; a language without a row is not of this service. */
+  /** The vendor's names for language and voices, by our language; languages that are missing here use `other`. */
   voices: z.record(
     Language,
     z.strictObject({ language: z.string().max(64), female: z.string().max(128), male: z.string().max(128) }),
   ),
-  /** Field of a JSON answer with the sound in Base64; null where the answer is the sound. */
+  /** Field of a JSON answer that holds the sound in Base64; null if the answer itself is the sound. */
   base64: z.string().max(64).nullable().default(null),
 });
 type VoiceService = z.output<typeof VoiceService>;
 type Json = z.output<typeof VoiceService>['body'];
 
-/** Fills the texts of a JSON value; a value is never part of the JSON syntax. */
+/** Replaces the placeholders in all texts of a JSON value; the inserted values cannot change its structure. */
 export function filled(body: Json, values: Readonly<Record<string, string>>): Json {
   if (typeof body === 'string')
     return body.replaceAll(/\{\{(text|language|voice)\}\}/g, (_all, name: string) => values[name] ?? '');
@@ -58,7 +58,7 @@ async function read(file: string): Promise<VoiceService> {
     throw unavailable(say`the field ${field} in the file of OFFHOOK_SPEECH cannot be used`, error);
   }
 }
-/** The sound in an answer; null where there is none. */
+/** The sound in an answer; null if there is none. */
 function soundOf(body: Buffer, field: string | null): Buffer | null {
   if (field === null) return body;
   try {

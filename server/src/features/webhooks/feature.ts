@@ -34,7 +34,7 @@ export interface WebhooksOptions {
 export interface WebhookFigures {
   readonly webhooks: number;
   readonly retrying: number;
-  /** Attempts that wait for their answer. */
+  /** Attempts without an answer yet. */
   readonly under_way: number;
   /** Events that the slowest webhook has not handled. */
   readonly lag: number;
@@ -44,7 +44,7 @@ export interface WebhookFigures {
   /** Webhooks disabled by the service since the start. */
   readonly disabled: number;
 }
-/** The administrator's service, and the parts for the composition root. */
+/** The service for operations, and the functions that `boot` uses. */
 export interface Webhooks {
   readonly service: WebhookService;
   /** Checks every outside address that the service calls; its settings can permit private ones. */

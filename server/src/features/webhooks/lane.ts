@@ -17,7 +17,7 @@ import type { Transport } from '../../outbound/transport.ts';
 const PAGE = 100;
 /** Attempts for one event of a replay; then the replay ends, because live events wait for it. */
 const REPLAY_ATTEMPTS = 3;
-/** A webhook without a successful delivery for this long is disabled; one delivery is parked by then and the next is failing. */
+/** Time without a success after which a webhook is disabled; by then one delivery is parked and the next one fails. */
 const FAILING_MS = 5 * 86_400_000;
 
 /** State of one webhook in memory; `progress` is changed in place. */
@@ -38,7 +38,7 @@ export interface LaneDeps {
   /** Topics this webhook may receive now; null if its owner no longer exists. */
   heard(settings: Settings): Hearing | null;
   parked(id: number, epoch: string, after: number, to: number): Promise<JournalRow | null>;
-  /** Reports changed progress. `line` is a new or changed row of the delivery log; without one the write may be delayed. */
+  /** Reports changed progress. `line`: new or changed row of the delivery log; without it, the write may be delayed. */
   changed(hook: Hook, line?: DeliveryRow): void;
   disable(hook: Hook, reason: DisabledReason): void;
 }

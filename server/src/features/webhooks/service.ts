@@ -52,10 +52,10 @@ export interface WebhookServiceParts {
 
 /** Every method throws `not_found` for a webhook that does not exist or does not belong to the API key. */
 export class WebhookService {
-  /** Private addresses that may be called. */
+  /** Settings about private addresses that webhooks may call; a change retries all failed deliveries. */
   readonly targets: TargetSettings;
   readonly #parts: WebhookServiceParts;
-  /** Ids of webhooks with a test under way. */
+  /** Ids of webhooks with a test in progress. */
   readonly #testing = new Set<number>();
   constructor(parts: WebhookServiceParts) {
     const { runner, targets } = parts;
@@ -116,7 +116,7 @@ export class WebhookService {
       return { webhook: this.#shown(hook), secret: settings.secret };
     });
   }
-  /** Throws as `create`. */
+  /** Throws the errors of `create`. */
   async change(actor: Actor, id: number, wanted: WebhookChange): Promise<Webhook> {
     this.#find(actor.caller, id);
     const url = wanted.url === undefined ? undefined : await this.#checkTarget(wanted.url);
@@ -170,7 +170,7 @@ export class WebhookService {
       return { webhook: this.#shown(hook), secret };
     });
   }
-  /** Throws `too_many_requests` while another test of it runs. */
+  /** Throws `too_many_requests` while another test of the webhook runs. */
   async test(actor: Actor, id: number): Promise<WebhookTested> {
     const { agent, clock, runner, source, transport } = this.#parts;
     const hook = this.#find(actor.caller, id);

@@ -7,8 +7,8 @@ const PREFIX = 'whsec_';
 export const newSecret = (): string => PREFIX + randomBytes(32, 'webhook secret').toString('base64');
 
 /**
- * Value of the header `webhook-signature` (Standard Webhooks 1.0): one signature for each secret, of `id.timestamp.body`.
- * `id` and `timestamp` (whole seconds since 1970) hold no full stop.
+ * Value of the header `webhook-signature` (Standard Webhooks 1.0): a signature of `id.timestamp.body` for each secret.
+ * `id` and `timestamp` (whole seconds since 1970) contain no full stop.
  */
 export function signatures(secrets: readonly string[], id: string, timestamp: number, body: string): string {
   return secrets

@@ -82,7 +82,7 @@ export interface Settings {
   readonly previous_secret: string | null;
   readonly previous_until: number | null;
 }
-/** Delivery position in the journal: events up to `at` are done; `head` failed and is retried before the events after it. */
+/** Delivery position in the journal: events up to `at` are done; `head` failed and is retried before later events. */
 export interface Line {
   at: number;
   head: { seq: number; number: number; attempts: number; first_at: number; next_at: number } | null;

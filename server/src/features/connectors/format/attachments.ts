@@ -13,7 +13,7 @@ export interface AttachSubject extends Pick<EntrySubject, 'call' | 'customer'> {
   readonly entry: string;
   readonly recording: {
     readonly id: string;
-    /** Name of the file, in letters that every form takes. */
+    /** File name, in characters that every form accepts. */
     readonly name: string;
     readonly started_at: string;
     readonly seconds: number;
@@ -24,16 +24,16 @@ export interface AttachSubject extends Pick<EntrySubject, 'call' | 'customer'> {
 export interface ConnectorAttachments {
   readonly once: 'own_id' | 'find' | 'ledger';
   readonly max_bytes: number;
-  /** Whether the file can delete a copy. */
+  /** True if the connector file can delete a copy. */
   readonly removes: boolean;
-  /** False where the file attaches no such recording. */
+  /** False if the connector file does not attach this recording. */
   wanted(subject: AttachSubject): boolean;
   create(
     subject: AttachSubject,
     audio: OutboundStream,
     signal: AbortSignal,
   ): Promise<ConnectorResult<EntryDone>>;
-  /** The copy of a recording after its create had an unknown result; null where there is none. */
+  /** Searches the copy of a recording after a create with unknown result; null if there is none. */
   find(subject: AttachSubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone | null>>;
   remove(id: string, subject: AttachSubject, signal: AbortSignal): Promise<ConnectorResult<null>>;
 }
@@ -67,7 +67,7 @@ export class Attachments implements ConnectorAttachments {
     audio: OutboundStream,
     signal: AbortSignal,
   ): Promise<ConnectorResult<EntryDone>> {
-    // Nothing that a caller or an agent wrote can hold it.
+    // Random, so that no text of a caller or agent can contain the mark.
     const mark = randomBytes(16).toString('hex');
     const scope = this.#scopeOf(subject, mark);
     const { id, name } = subject.recording;

@@ -15,17 +15,17 @@ export interface Signed {
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
 }
-/** A sign-in with the moment from which it is too old, in ms since 1970. */
+/** A sign-in with its end of validity, in ms since 1970. */
 export interface Obtained {
   readonly signed: Signed;
   readonly until: number;
 }
 export interface Auth {
-  /** Signs in where that is needed. */
+  /** Signs in if needed. */
   sign(signal: AbortSignal): Promise<Signed | ConnectorFailure>;
-  /** After a 401 of a request that carried `refused`: null where it is worth another attempt. */
+  /** Call after a request with `refused` got a 401: null if another attempt may succeed. */
   renew(refused: Signed): ConnectorFailure | null;
-  /** Resolves when no sign-in is under way. */
+  /** Resolves when no sign-in is in progress. */
   idle(): Promise<void>;
 }
 export interface AuthParts {
@@ -40,7 +40,7 @@ export interface AuthParts {
 /** Verb of a sign-in in a trace. */
 export const SIGN_IN = 'sign-in';
 const known = (template: Template, scope: Scope): string => fillText(template, scope) ?? '';
-/** An auth whose values are settings; a 401 is final. */
+/** Authentication by constant settings, for which a 401 is final. */
 function constantAuth(signed: Signed): Auth {
   return {
     sign: () => Promise.resolve(signed),
@@ -49,7 +49,7 @@ function constantAuth(signed: Signed): Auth {
   };
 }
 
-/** The sign-in that all requests of a session carry, obtained anew when it is old or refused. */
+/** The sign-in that all requests of a session share; renewed when it is too old or refused. */
 export class SharedSign {
   readonly #obtain: (signal: AbortSignal) => Promise<Obtained | ConnectorFailure>;
   readonly #clock: Pick<Clock, 'now'>;
@@ -63,8 +63,8 @@ export class SharedSign {
     this.#obtain = obtain;
   }
   /**
-   * Requests at the same time share one, because a rotating refresh token works once. A request that gives up ends only its own
-   * wait: the answer of the sign-in holds the next refresh token.
+   * Concurrent requests share one sign-in, because a rotating refresh token works once. An aborted request ends only
+   * its own wait, because the answer of the sign-in holds the next refresh token.
    */
   async sign(signal: AbortSignal): Promise<Signed | ConnectorFailure> {
     if (this.#known !== null && this.#clock.now() < this.#known.until) return this.#known.signed;
@@ -78,11 +78,11 @@ export class SharedSign {
       void pending.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
     });
   }
-  /** Resolves when no sign-in is under way. */
+  /** Resolves when no sign-in is in progress. */
   async idle(): Promise<void> {
     await this.#pending?.catch(() => undefined);
   }
-  /** The next request obtains another one, unless that has happened since the request that was refused. */
+  /** Makes the next request sign in again, unless another request did so since `refused` was sent. */
   drop(refused: Signed): void {
     if (this.#known?.signed === refused) this.#known = null;
   }
@@ -97,7 +97,7 @@ export class SharedSign {
   }
 }
 
-/** Calls a sign-in address whose answer holds a token, and again when the token is old or refused. */
+/** Requests a token from a sign-in address, and again when the token is too old or refused. */
 class ExchangeAuth implements Auth {
   readonly #auth: Extract<CompiledAuth, { kind: 'exchange' }>;
   readonly #parts: AuthParts;
@@ -159,7 +159,7 @@ class ExchangeAuth implements Auth {
   }
 }
 
-/** Auths that need no exchange of tokens by OAuth2. */
+/** Creates the authentication of a file, except OAuth2. */
 export function createAuth(auth: Exclude<CompiledAuth, { kind: 'oauth2' }>, parts: AuthParts): Auth {
   const { scope, secrets } = parts;
   const { kind } = auth;

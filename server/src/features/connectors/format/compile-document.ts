@@ -152,7 +152,7 @@ function compileAttach(
   };
 }
 
-/** Compiles all texts of a document. */
+/** Compiles all texts of a document; `compiler` collects the findings. */
 export function compileDocument(document: ConnectorDocument, compiler: Compiler): ConnectorFile {
   const { users, lookup, create, sync } = document;
   const shared = compiler.customer(['customer'], document.customer);

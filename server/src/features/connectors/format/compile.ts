@@ -22,7 +22,7 @@ export interface CompiledRequest {
 export type CustomerFields = Readonly<
   Partial<Record<keyof NonNullable<ConnectorDocument['customer']>, Filler>>
 >;
-/** A request that finds rows which are customers. */
+/** A request whose answer contains rows of customers. */
 export interface CompiledSearch extends CompiledRequest {
   readonly rows: Filler;
   readonly when: Filler | undefined;
@@ -131,10 +131,10 @@ export type Call = Pick<
   'get' | 'post' | 'put' | 'patch' | 'delete' | 'query' | 'headers' | 'body' | 'form' | 'ok'
 > & { readonly file?: string | undefined };
 
-/** Scheme and host of an address, and what follows. */
+/** Origin of an address, or one setting instead of it, and the rest of the address. */
 const ADDRESS = /^(https?:\/\/[^/?#]+|\{\{ *set\.[a-z0-9_]+ *\}\})([/?#].*|)$/;
 
-/** Compiles the texts of one document and gathers what is wrong with them. */
+/** Compiles the texts of one document and reports their faults to `found`. */
 export class Compiler {
   readonly #environments: Environments;
   readonly #settings: ConnectorDocument['settings'];
@@ -162,8 +162,8 @@ export class Compiler {
     return value === undefined ? undefined : this.value(path, value, names);
   }
   /**
-   * The address of a page: settings lead to its host, other values are percent-encoded parts of what follows. One expression
-   * by itself is an address that the system gives.
+   * Address of a page. Only settings may determine its host; other values are percent-encoded in the rest. A single
+   * expression is a complete address from an answer of the system.
    */
   address(path: Path, text: string, names: readonly Name[]): Filler {
     const [, origin, rest] = ADDRESS.exec(text) ?? [];
@@ -225,7 +225,7 @@ export class Compiler {
       Object.entries(fields ?? {}).map(([name, value]) => [name, field(name, value)]),
     );
   }
-  /** As `customer`, with the fields of `shared` that these do not replace. */
+  /** Fields of `shared`, replaced by these. */
   ownCustomer(
     shared: CustomerFields,
     path: Path,
@@ -237,7 +237,7 @@ export class Compiler {
       (own.number ?? own.numbers) ? {} : { ...(number && { number }), ...(numbers && { numbers }) };
     return { ...rest, ...inherited, ...own };
   }
-  /** A sync by cursor never names what is gone of a customer whose rows are its numbers. */
+  /** Refuses `cursor` and `gone` if each row is one number of a customer: changes would not name deleted numbers. */
   wholeRows(path: Path, fields: CustomerFields, sync: { readonly [name: string]: unknown }): void {
     for (const name of ['cursor', 'gone'])
       if (fields.number !== undefined && sync[name] !== undefined)

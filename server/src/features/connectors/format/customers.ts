@@ -9,13 +9,13 @@ export interface ConnectorCustomer {
   readonly name: string;
   readonly company: string | null;
   readonly numbers: readonly string[];
-  /** Set where the file does not read all of its numbers, so that there may be others. */
+  /** Set if the file does not read all numbers of the customer, so that it may have others. */
   readonly adds_numbers?: true;
   readonly emails: readonly string[];
   /** Id of the user of that system who looks after the customer. */
   readonly owner: string | null;
   readonly url: string | null;
-  /** Of prompts; absent where the system names none. */
+  /** Language of prompts; absent if the system names none. */
   readonly language?: string;
   readonly blocked: boolean;
   readonly vip: boolean;
@@ -40,12 +40,12 @@ function textOf(value: unknown): string | null {
   const text = String(value)
     .replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ')
     .trim();
-  // A half of a character is stored as another one, so that a customer with it in its id would never be found again.
+  // Half of a surrogate pair would be stored as another character, and a customer with such an id never found again.
   return text === '' ? null : text.slice(0, MAX_TEXT).toWellFormed();
 }
 const textsOf = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => textOf(one) ?? []).slice(0, MAX_ITEMS);
-/** Numbers of two rows of one customer, at most as many as a row may have. */
+/** Numbers of two rows of one customer, cut to the limit of one row. */
 export const joinedNumbers = (earlier: readonly string[], numbers: readonly string[]): readonly string[] =>
   [...new Set([...earlier, ...numbers])].slice(0, MAX_ITEMS);
 

@@ -10,7 +10,7 @@ export interface ConnectorUser {
   readonly email: string | null;
   readonly name: string | null;
 }
-/** Fields of a conversation in a request; `''` and `0n` where there is nothing. */
+/** Fields of a conversation in a request; `''` and `0n` for missing values. */
 export type CallView = NonNullable<Scope['call']>;
 export type PersonView = NonNullable<Scope['person']>;
 /** Subject of an entry. */
@@ -25,7 +25,7 @@ export interface EntrySubject {
 }
 export interface EntryDone {
   readonly id: string;
-  /** True where the system had it already (`once: own_id`). */
+  /** True if the system had the entry already (`exists` of the file). */
   readonly existed: boolean;
 }
 export interface ConnectorEntries {
@@ -33,18 +33,18 @@ export interface ConnectorEntries {
   readonly settle_seconds: number;
   readonly matches: 'first' | 'company' | 'none';
   readonly handled_by: 'last' | 'longest' | 'first';
-  /** Verbs of the file beside `create`. */
+  /** True if the file has the verb. */
   readonly updates: boolean;
   readonly removes: boolean;
-  /** False where the file makes no entry of such a call. */
+  /** False if the file makes no entry for such a call. */
   wanted(subject: EntrySubject): boolean;
   create(subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone>>;
   update(id: string, subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone>>;
   remove(id: string, subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<null>>;
-  /** The entry of a conversation after its create had an unknown result; null where there is none. */
+  /** Searches the entry of a conversation after a create with unknown result; null if there is none. */
   find(subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone | null>>;
 }
-/** Longest id of an entry that is kept, as the one that a person names. */
+/** Limit of an entry's id in characters, equal to that for an id that a person enters. */
 const MAX_ID = 300;
 const TOO_LONG = `the id of the entry has more than ${MAX_ID} characters`;
 export const text = (value: unknown): string | null =>
@@ -119,7 +119,7 @@ export class Entries implements ConnectorEntries {
       return id === null ? failureOf(answered) : done({ id, existed });
     }
     const id = text(create.id?.({ ...scope, answer: answered.value }));
-    // An entry without an id can never be updated, so it must be found, or checked by a person.
+    // An entry without an id cannot be updated, so the ledger searches for it, or a person checks it.
     if (id === null) return failure('unknown', 'the answer holds no id of the entry');
     return id.length > MAX_ID ? failure('unknown', TOO_LONG) : done({ id, existed: false });
   }

@@ -5,7 +5,7 @@ import { FUNCTIONS } from './functions.ts';
 import { NAMES, UNTYPED } from './names.ts';
 import type { Name, Scope } from './names.ts';
 
-/** Limits that keep every expression linear in the answer it reads. */
+/** Limits that keep the cost of every expression linear in the size of the answer. */
 const MAX_EXPRESSION = 500;
 const LIMITS = {
   maxAstNodes: 200,
@@ -15,24 +15,24 @@ const LIMITS = {
   maxCallArguments: 8,
 } as const;
 const MACROS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter', 'sortBy']);
-/** Searches in a text, quadratic where both texts come from an answer. */
+/** Searches in a text; the cost is quadratic if both texts come from an answer. */
 const SEARCHES: ReadonlySet<string> = new Set(['contains', 'indexOf', 'lastIndexOf', 'split', 'startsWith']);
 
-/** Functions whose text is longer than what they read; split again, it would grow with each step. */
+/** Functions whose result is longer than their input; alternating with `split`, the text would grow in each step. */
 const GROWING: ReadonlySet<string> = new Set(['join', 'json', 'base64', 'html', 'odata', 'sosl', 'like']);
 const MAX_SEPARATOR = 20;
-/** Characters of a text that our own functions read, and values that an expression gives; an answer has 2 MB. */
+/** Limits of characters in an argument of our own functions, and of values in a result; an answer has at most 2 MB. */
 const MAX_TEXT = 4_194_304;
 const MAX_VALUES = 2_000_000;
 
-/** Why an expression is refused; `rule` is stable. */
+/** Reason for refusing an expression; the values of `rule` never change. */
 export interface Refusal {
   readonly rule: 'expression_wrong' | 'expression_name' | 'expression_forbidden' | 'expression_limit';
   readonly reason: string;
 }
-/** A value for the names of `scope`; undefined where the answer lacks what is read. */
+/** Computes a value from the names of `scope`; undefined if the answer lacks a field that is read. */
 export type Expression = (scope: Scope) => unknown;
-/** Environments by the names they know, since a file uses the same few for all its expressions. */
+/** Returns the environment for a list of names; cached, because a file uses few lists for all its expressions. */
 export type Environments = (names: readonly Name[]) => Environment;
 
 /** `settings`: names of the file's settings, which are the fields of `set`. */
@@ -59,7 +59,7 @@ export function createEnvironments(settings: readonly string[]): Environments {
   };
 }
 
-/** The function, for a text of at most `MAX_TEXT`: inside each other they double it. */
+/** Wraps a function so that it throws for texts longer than `MAX_TEXT`, because nested functions can double a text. */
 const bounded =
   (run: (...args: never[]) => unknown) =>
   (...args: readonly unknown[]): unknown => {
@@ -67,7 +67,7 @@ const bounded =
       if (typeof one === 'string' && one.length > MAX_TEXT) throw new Error('the text is too long');
     return run(...(args.map((one) => (typeof one === 'object' ? plain(one) : one)) as never[]));
   };
-/** Nodes below a node of the syntax tree. */
+/** Children of a node in the syntax tree. */
 function childrenOf({ args }: ASTNode): readonly ASTNode[] {
   const found: ASTNode[] = [];
   const walk = (part: unknown): void => {
@@ -79,12 +79,12 @@ function childrenOf({ args }: ASTNode): readonly ASTNode[] {
 }
 const names = (node: ASTNode): readonly string[] =>
   node.op === 'id' ? [node.args] : childrenOf(node).flatMap(names);
-/** Whether one of these functions is called in it. */
+/** True if the tree calls one of these functions. */
 const calls = (node: ASTNode, functions: ReadonlySet<string>): boolean =>
   ((node.op === 'call' || node.op === 'rcall') && functions.has(node.args[0])) ||
   childrenOf(node).some((one) => calls(one, functions));
 const MAP: ReadonlySet<string> = new Set(['map']);
-/** Why a call gives more than a bounded multiple of what it reads, or null. */
+/** Reason why the result of a call could exceed a fixed multiple of its input; null if it cannot. */
 function excess(name: string, target: ASTNode, [first]: readonly ASTNode[]): string | null {
   if (name === 'map' && calls(target, MAP)) return 'map() of what map() gave is not allowed: write one map()';
   if (name === 'split' && calls(target, GROWING))
@@ -96,7 +96,7 @@ function excess(name: string, target: ASTNode, [first]: readonly ASTNode[]): str
 }
 const readsAnswer = (node: ASTNode): boolean => names(node).some((name) => UNTYPED.has(name));
 
-/** The reason why a syntax tree is not allowed, or null. */
+/** Reason why a syntax tree is not allowed; null if it is allowed. `within`: enclosing macro. */
 function forbidden(node: ASTNode, within: string | null = null): string | null {
   if (node.op === 'id' && within !== null && UNTYPED.has(node.args))
     return `inside ${within}() only its own item is read, not ${node.args}: the cost would be quadratic`;
@@ -123,7 +123,7 @@ function firstForbidden(nodes: readonly ASTNode[], within: string | null): strin
   return null;
 }
 
-/** Whole numbers are BigInt in CEL; JSON and text take numbers, and digits where a number would lose some. */
+/** Converts a CEL value for JSON and text: integers are BigInt in CEL; those beyond 2^53 become strings of digits. */
 function plain(whole: unknown): unknown {
   let values = 0;
   const read = (value: unknown): unknown => {
@@ -143,7 +143,7 @@ function plain(whole: unknown): unknown {
 const firstLine = (error: unknown): string => messageOf(error).split('\n')[0]!.slice(0, 200);
 const LIMIT_CODES = /limit|exceed/i;
 
-/** Parses and checks an expression once; a missing field of an answer gives no value when it runs. */
+/** Parses and checks an expression once. When it runs, a missing field of an answer results in undefined. */
 export function compileExpression(text: string, environment: Environment): Expression | Refusal {
   if (text.length > MAX_EXPRESSION)
     return {

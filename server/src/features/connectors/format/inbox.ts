@@ -1,4 +1,4 @@
-/** Messages of a connected system: their proof of origin, and the actions that they ask for. */
+/** Reads messages of a connected system: verifies their origin and returns the actions that they request. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { InboxAction } from '@offhook/contract/connectors.ts';
 import { checkJson } from '../../../core/json-check.ts';
@@ -32,7 +32,7 @@ export interface CompiledInbox {
     readonly customer: CustomerFields;
   }[];
 }
-/** Action of a message, in the order of the file. */
+/** Action that a message requests. */
 export type InboxWish =
   | { readonly does: 'call'; readonly person?: string; readonly user?: string; readonly number: string }
   | { readonly does: 'customer.changed'; readonly customer: ConnectorCustomer }
@@ -106,7 +106,7 @@ const textOf = (value: unknown): string | null =>
     ? String(value)
     : null;
 
-/** The message as a value; undefined where it is neither JSON nor a form. */
+/** The parsed message; undefined if it is neither JSON nor a form. */
 function bodyOf({ headers, bytes }: InboxMessage): unknown {
   const text = bytes.toString('utf8');
   if (/^application\/x-www-form-urlencoded/i.test(String(headers['content-type'] ?? '')))
@@ -142,7 +142,7 @@ function isProven(inbox: CompiledInbox, message: InboxMessage, scope: Scope): bo
   }
 }
 
-/** Checks a message and reads what it asks for. */
+/** Verifies a message and reads its actions, in the order of the file. */
 export function readInbox(inbox: CompiledInbox, message: InboxMessage, settings: Scope): InboxRead {
   if (!isProven(inbox, message, settings)) return { kind: 'refused' };
   const body = bodyOf(message);

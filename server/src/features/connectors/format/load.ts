@@ -13,16 +13,16 @@ export type { ConnectorFile, PushKind } from './compile.ts';
 export const MAX_FILE_BYTES = 65_536;
 /** Limit of findings, so that a hostile file costs no more than a page of them. */
 const MAX_FINDINGS = 50;
-/** Limits of what a file holds with its aliases, one of which may be inside its own anchor. */
+/** Limits of a file with its aliases expanded; an alias may be inside its own anchor, which makes it endless. */
 const MAX_ALIASES = 50;
 const MAX_DEPTH = 32;
 const MAX_VALUES = 5_000;
-/** Keys of a path that its finding names. */
+/** Limit of keys in the path of a finding. */
 const MAX_PATH = 4;
 const TOO_DEEP = `maps and lists are nested ${MAX_DEPTH} levels deep at most`;
 const TOO_MANY = `a file has ${MAX_VALUES} values at most, counting those that an alias repeats`;
 
-/** One thing wrong with a file. */
+/** A fault in a file. */
 export interface ConnectorFinding {
   /** Path of the fault, e.g. `entry.create.body.subject`; empty for the complete file. */
   readonly path: string;
@@ -35,7 +35,7 @@ export type LoadedConnector =
   | { readonly file: null; readonly findings: readonly ConnectorFinding[] };
 
 const pathText = (path: Path): string => path.map(String).join('.');
-/** Reasons of a failed schema; of a union those of its members, since the union alone names no remedy. */
+/** Reasons why the schema refused a value; for a union those of its best member, because the union names no remedy. */
 function* issuesOf(
   issues: readonly z.core.$ZodIssue[],
   above: Path = [],
@@ -45,7 +45,7 @@ function* issuesOf(
     if (issue.code === 'invalid_key') yield { path, reason: issue.issues[0]?.message ?? issue.message };
     else if (issue.code !== 'invalid_union') yield { path, reason: issue.message };
     else {
-      // The author most likely meant the member that the value matches furthest.
+      // Most likely the author meant the member with the fewest issues, and among these the one with the deepest issue.
       const meant = issue.errors.toSorted((a, b) => a.length - b.length || depthOf(b) - depthOf(a))[0];
       if (meant && meant.length > 0) yield* issuesOf(meant, path);
       else yield { path, reason: issue.message };
@@ -55,7 +55,7 @@ function* issuesOf(
 const depthOf = (issues: readonly z.core.$ZodIssue[]): number =>
   Math.max(0, ...issues.map(({ path }) => path.length));
 
-/** Mistake in the address of an OAuth2 endpoint: its host is a part of the file, or checked settings. */
+/** Faults in the address of an OAuth2 endpoint: its host must be a text of the file or come from checked settings. */
 function* addressRules(
   address: string | undefined,
   settings: ConnectorDocument['settings'],
@@ -65,7 +65,7 @@ function* addressRules(
   if (host === undefined) yield { setting: null, reason: 'must begin with https:// or a setting' };
   else yield* hostRules(host, settings);
 }
-/** Rules beyond the schema: settings in the base, and verbs that need another member. */
+/** Rules that the schema cannot express: settings in addresses, and members that need another member. */
 function* houseRules(document: ConnectorDocument): Generator<{ path: Path; rule: string; reason: string }> {
   const { base, settings } = document;
   for (const { setting, reason } of hostRules(base, settings))
@@ -115,7 +115,7 @@ function* houseRules(document: ConnectorDocument): Generator<{ path: Path; rule:
       };
 }
 
-/** A key that its map holds twice, or an alias too many, with its position. */
+/** First duplicate key of a map, or the first alias beyond the limit, with its position; null if there is none. */
 function structureMistake(
   contents: ParsedNode | null,
 ): { readonly reason: string; readonly at: number } | null {
@@ -147,8 +147,8 @@ function structureMistake(
 }
 
 /**
- * The first map or list that exceeds the limits of a file, with the beginning of its path. Each is measured once, also with
- * several aliases.
+ * First map or list that exceeds the limits of a file, with the beginning of its path. Each one is measured once, even
+ * if several aliases repeat it.
  */
 function excessOf(root: unknown): { readonly path: Path; readonly reason: string } | null {
   const known = new Map<object, { height: number; values: number }>();
@@ -176,7 +176,7 @@ function excessOf(root: unknown): { readonly path: Path; readonly reason: string
   return reason === null ? null : { path: path.slice(0, MAX_PATH), reason };
 }
 
-/** Reads a connector file and compiles it, or names everything that is wrong with it. */
+/** Reads and compiles a connector file, or returns all findings about it. */
 export function loadConnector(text: string): LoadedConnector {
   const findings: ConnectorFinding[] = [];
   const counter = new LineCounter();
@@ -190,7 +190,7 @@ export function loadConnector(text: string): LoadedConnector {
     // The parser compares each key with all before it; `structureMistake` looks each up once.
     uniqueKeys: false,
     lineCounter: counter,
-    // Positions in words cost a reading of the file for each error.
+    // Pretty errors would read the whole file again for each error.
     prettyErrors: false,
     logLevel: 'error',
   });

@@ -53,7 +53,7 @@ export const NAMES = {
     started_at: 'string',
     seconds: 'int',
     bytes: 'int',
-    /** A mark in the place of the audio, which is read while the body is sent (upload.ts). */
+    /** A mark instead of the audio, which is inserted while the body is sent (upload.ts). */
     base64: 'string',
   },
   attached: { id: 'string' },
@@ -66,7 +66,7 @@ export const NAMES = {
   row: 'dyn',
 } as const;
 export type Name = keyof typeof NAMES;
-/** Names whose content comes from outside, of any size. */
+/** Names whose values come from outside and can have any size. */
 export const UNTYPED: ReadonlySet<string> = new Set(['page', 'body', 'answer', 'row']);
 
 type FieldOf<T> = T extends 'string'
@@ -77,7 +77,7 @@ type FieldOf<T> = T extends 'string'
       ? boolean
       : readonly string[];
 type ObjectOf<N extends Name> = { readonly [K in keyof (typeof NAMES)[N]]: FieldOf<(typeof NAMES)[N][K]> };
-/** Values of the names while an expression runs; a name without a value is no value. */
+/** Values of the names while an expression runs; an expression that reads a missing name has no value. */
 export interface Scope {
   readonly set?: Readonly<Record<string, string>>;
   readonly number?: string;

@@ -1,6 +1,6 @@
 import { nationalForm, nationalOf } from '../../../numbers/e164.ts';
 
-/** A number in E.164 as a format of a file writes it; null where it has no such form. */
+/** A number in E.164, written in a format of a file; null if the number has no such form. */
 export function writeNumber(e164: string, format: string): string | null {
   const digits = e164.replaceAll(/[^0-9]/g, '');
   if (format === 'e164') return `+${digits}`;
@@ -16,7 +16,7 @@ export function writeNumber(e164: string, format: string): string | null {
   let next = 0;
   return format.replaceAll('#', () => national[next++]!);
 }
-/** Texts to look up, in the order of `formats`, each once. */
+/** Spellings of a number to look up, in the order of `formats`, each once. */
 export function writeNumbers(
   e164: string,
   formats: readonly string[],
@@ -35,11 +35,11 @@ function digitsOfStored(text: string): string {
   const end = text.search(/[a-z;#,]/i);
   return (end > 0 ? text.slice(0, end) : text).replaceAll(/[^0-9]/g, '');
 }
-/** True if a stored number ends in the same digits; `digits` is how many are compared. */
+/** True if both numbers end in the same digits. `digits`: number of digits to compare. */
 export function endsAlike(stored: string, e164: string, digits: number): boolean {
   const theirs = digitsOfStored(stored);
   const ours = digitsOfStored(e164);
-  // A national number with fewer digits is compared whole.
+  // A stored number with fewer digits, such as a national one, is compared completely.
   const most = Math.min(digits, theirs.length);
   return most >= 5 && theirs.slice(-most) === ours.slice(-most);
 }

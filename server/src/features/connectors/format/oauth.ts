@@ -9,14 +9,14 @@ import type { ConnectorFailure, ConnectorResult } from './requests.ts';
 import { fillText } from './template.ts';
 import type { Template } from './template.ts';
 
-/** Keeps the refresh token of a connector; systems that rotate it give a new one at each use. */
+/** Stores the refresh token of a connector. Some systems replace it at each use. */
 export interface TokenStore {
   read(): Promise<string | null>;
   write(refreshToken: string): Promise<void>;
 }
-/** Grants access by a person in a browser. */
+/** Access that a person grants in a browser. */
 export interface Connect {
-  /** Address to open; the system returns `state` with the code, `verifier` is kept here. */
+  /** Address to open. The system returns `state` with the code; `verifier` stays here until `redeem`. */
   authorizeUrl(ask: { readonly redirect: string; readonly state: string; readonly verifier: string }): string;
   redeem(
     code: { readonly code: string; readonly redirect: string; readonly verifier: string },
@@ -24,13 +24,13 @@ export interface Connect {
   ): Promise<ConnectorResult<null>>;
 }
 type OAuthFile = Extract<CompiledAuth, { kind: 'oauth2' }>;
-/** An access token is renewed this long before its end, since clocks differ and requests take time. */
+/** Time before its end at which an access token is renewed, because clocks differ and requests take time. */
 const AHEAD_MS = 60_000;
 const DEFAULT_SECONDS = 600;
 const record = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 
-/** OAuth2: an access token in memory, renewed ahead of its end and after a 401. */
+/** OAuth2 with an access token in memory, which is renewed before its end and after a 401. */
 export class OAuth implements Auth, Connect {
   readonly #file: OAuthFile;
   readonly #parts: AuthParts;
@@ -166,7 +166,7 @@ export class OAuth implements Auth, Connect {
   }
 }
 
-/** A token that is refused stays refused until a person acts; anything else may pass. */
+/** A status of 4xx except 429 needs an administrator (`disconnected`); other failures are temporary (`unsent`). */
 function refusedToken({ status, value, reason, retry_after_seconds }: JsonResult): ConnectorFailure {
   const { error, error_description } = record(value);
   const words = [error, error_description].filter((one) => typeof one === 'string').join(': ');

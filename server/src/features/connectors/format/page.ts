@@ -1,19 +1,19 @@
 import type { ConnectorDocument } from './file.ts';
 
-/** The address as a browser opens it as a page; undefined for anything else. */
+/** Normal form of an http(s) address of at most 2,000 characters; undefined for any other value. */
 export function pageOf(value: unknown): string | undefined {
   if (typeof value !== 'string' || !URL.canParse(value)) return undefined;
   const { protocol, href } = new URL(value);
   return (protocol === 'http:' || protocol === 'https:') && href.length <= 2_000 ? href : undefined;
 }
-/** A value as one segment of a path; throws for one that would change the path. */
+/** A value encoded as one segment of a path; throws for a value that would change the path. */
 export function partOf(value: string): string {
-  // An empty part of a path would name the collection instead of one of its members.
+  // An empty segment would address the collection instead of one of its members.
   if (value === '' || /^\.{1,2}$/.test(value))
     throw new Error(`the value ${JSON.stringify(value)} is not allowed in a path`);
   return encodeURIComponent(value.toWellFormed());
 }
-/** Mistake in the settings that lead to a host: one with `url: true`, or parts of it with a `pattern`. */
+/** Faults in the settings of a host: it is one setting with `url: true`, or contains settings with a `pattern`. */
 export function* hostRules(
   host: string,
   settings: ConnectorDocument['settings'],

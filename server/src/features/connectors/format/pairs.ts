@@ -29,14 +29,14 @@ const Given = z.strictObject({
   cursor: z.string().optional(),
   page: z.string().or(z.number()).optional(),
 });
-/** Steps with the requests they make, the answers they get, and what comes of it: `<name>.test.yaml` beside a file. */
+/** Recorded steps with requests, answers and results, from `<name>.test.yaml` beside a connector file. */
 const Pairs = z.strictObject({
   settings: z.record(z.string(), z.string()),
   steps: z.array(z.strictObject({ ...Given.shape, asks: z.array(Exchange), gives: z.json() })).min(1),
 });
 export type Pairs = z.output<typeof Pairs>;
 
-/** A body as it is compared: JSON as its value, a form as its text. */
+/** A body in the form for comparisons: JSON as a value, a form as text. */
 function readBody(text: string | null): unknown {
   if (text === null) return undefined;
   try {
@@ -64,7 +64,7 @@ export const recordStep = (
   gives: result,
 });
 
-/** Plays the pairs of a file without a network; the result are the differences, none where all is as recorded. */
+/** Replays the recorded steps without a network; returns the differences from the recording. */
 export async function playPairs(file: ConnectorFile, text: string, clock: Clock): Promise<readonly string[]> {
   const read = Pairs.safeParse(parse(text, { schema: 'core', maxAliasCount: 100 }));
   if (!read.success) return read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);

@@ -9,15 +9,15 @@ import { fillText } from './template.ts';
 import { uploadOf } from './upload.ts';
 import type { AudioOf } from './upload.ts';
 
-/** Why a verb has no result. */
+/** Reason why a verb has no result. */
 export interface ConnectorFailure {
   /**
-   * `refused`: the system refused it and will refuse it again. `unsent`: not done, try later. `unknown`: perhaps done.
-   * `disconnected`: the sign-in is not accepted any more; an administrator has to act.
+   * `refused`: the system refuses the request and would refuse it again. `unsent`: not done, try later. `unknown`:
+   * perhaps done. `disconnected`: the system does not accept the sign-in any more; an administrator has to act.
    */
   readonly kind: 'refused' | 'unsent' | 'unknown' | 'disconnected';
   readonly status: number | null;
-  /** In words of the system, without secrets. */
+  /** Words of the system, without secrets. */
   readonly words: string;
   readonly retry_after_seconds: number | null;
 }
@@ -38,7 +38,7 @@ export type Refused = ConnectorFailure & { readonly answer?: unknown };
 export type Answered = { readonly kind: 'done'; readonly value: unknown } | Refused;
 
 const MAX_WORDS = 300;
-/** Statuses after which nothing was done and the same request may succeed later. */
+/** Statuses for which the system did nothing and the same request may succeed later. */
 const WAIT_ON: ReadonlySet<number> = new Set([408, 425, 429, 503]);
 export const failure = (
   kind: ConnectorFailure['kind'],
@@ -46,7 +46,7 @@ export const failure = (
   more: Partial<ConnectorFailure> = {},
 ): ConnectorFailure => ({ kind, status: null, words, retry_after_seconds: null, ...more });
 
-/** The address of a request; throws where a value is missing or would lead elsewhere. */
+/** Address of a request; throws if a value is missing or the address would leave the base. */
 export function addressOf(base: string, request: CompiledRequest, scope: Scope): string {
   const path = fillText(request.path, scope, partOf);
   if (path === undefined) throw new Error('the path has no value');
@@ -64,7 +64,7 @@ export function addressOf(base: string, request: CompiledRequest, scope: Scope):
   }
   return url.href;
 }
-/** Headers of a request; throws where a value would end a header. */
+/** Headers of a request; throws for a value with a line break or another forbidden character. */
 export function headersOf(headers: CompiledRequest['headers'], scope: Scope): Record<string, string> {
   return Object.fromEntries(
     headers.flatMap(([name, value]) => {
@@ -86,7 +86,7 @@ function formOf(request: CompiledRequest, scope: Scope): Record<string, string> 
     ]),
   );
 }
-/** The words of an answer that refuses. */
+/** Error message of an answer. */
 function wordsOf(value: unknown, status: number | null): string {
   if (typeof value === 'object' && value !== null) {
     for (const name of ['error_description', 'message', 'error', 'detail', 'title', 'errors']) {
@@ -110,11 +110,11 @@ interface Work {
   readonly verb: string;
   readonly request: CompiledRequest;
   readonly scope: Scope;
-  /** The system may get it twice. */
+  /** True if the system may receive the request twice. */
   readonly repeatable: boolean;
   readonly audio: AudioOf | null;
 }
-/** Sends requests of one connector: signed in, bounded, each answer judged. */
+/** Sends the requests of one connector with its sign-in, and classifies the answers. */
 export class Requester {
   readonly #parts: RequesterParts;
   constructor(parts: RequesterParts) {
@@ -123,7 +123,7 @@ export class Requester {
   idle(): Promise<void> {
     return this.#parts.auth.idle();
   }
-  /** `repeatable`: the system may get it twice. */
+  /** `repeatable`: the system may receive the request twice. */
   async ask(
     verb: string,
     request: CompiledRequest,
@@ -215,7 +215,7 @@ export class Requester {
     if (status !== null && WAIT_ON.has(status)) return failure('unsent', wordsOf(value, status), more);
     const good = status !== null && ((status >= 200 && status < 300) || request.ok.includes(status));
     if (result.kind === 'unreadable') {
-      // A success that cannot be read may have been one.
+      // The system may have performed a request whose answer cannot be read.
       const kind = good || (status !== null && status >= 500) ? 'unknown' : 'refused';
       return failure(kind, result.reason ?? '', more);
     }

@@ -30,15 +30,15 @@ export type {
   PersonView,
 } from './entries.ts';
 
-/** Limits of rows that are read of one answer. */
+/** Limits of rows read from one answer: of a search, and of a sync or a list of users. */
 const MAX_FOUND = 50;
 const MAX_ROWS = 5_000;
-/** Rows that are read before other work runs. */
+/** Number of rows read before other work of the service runs. */
 const ROWS_AT_ONCE = 250;
 
 export interface PushReply {
   readonly reject: boolean;
-  /** Id that the system gave the call; null where the file reads none. */
+  /** Id that the system gave the call; null if the file reads none. */
   readonly id: string | null;
 }
 export interface SyncPage {
@@ -47,21 +47,21 @@ export interface SyncPage {
   readonly gone: readonly string[];
   /** Argument of `sync` for the next page; null after the last. */
   readonly page: unknown;
-  /** Greatest cursor of the page; null where no row has one. Keep it only after the last page. */
+  /** Greatest cursor of the page; null if no row has one. Store it only after the last page. */
   readonly cursor: string | null;
 }
 export interface ConnectorDeps {
   /** Sends through the address guard: `Transport.send`. */
   readonly send: Send;
   readonly clock: Clock;
-  /** Of a file with `auth.oauth2`: where its refresh token is kept; without it, in memory. */
+  /** Stores the refresh token of a file with `auth.oauth2`; without it, the token is kept in memory. */
   readonly tokens?: TokenStore;
   /** Receives each request with its answer, without secrets. */
   readonly trace?: (exchange: TracedExchange) => void;
   /** Receives the reason of each expression that gave no value. */
   readonly missed?: (reason: string) => void;
 }
-/** One system with its settings. Verbs never throw; one that the file lacks is null. */
+/** One connected system with its settings. Verbs never throw; a verb that the file lacks is null. */
 export interface ConnectorSession {
   /** Null unless a person grants access in a browser (`grant: code`). */
   readonly connect: Connect | null;
@@ -80,22 +80,22 @@ export interface ConnectorSession {
     | null;
   readonly users: ((signal: AbortSignal) => Promise<ConnectorResult<readonly ConnectorUser[]>>) | null;
   readonly entry: ConnectorEntries | null;
-  /** Null where the file attaches no recordings to its entries. */
+  /** Null if the file attaches no recordings to its entries. */
   readonly attachments: ConnectorAttachments | null;
-  /** Resolves when no sign-in is under way, whose answer may hold the next refresh token. */
+  /** Resolves when no sign-in is in progress, because its answer may hold the next refresh token. */
   idle(): Promise<void>;
   readonly inbox: ((message: InboxMessage) => InboxRead) | null;
-  /** Address that a live call of the customer opens; null where the file has no `pop`, undefined without a value. */
+  /** Address that a live call of the customer opens; null if the file has no `pop`, undefined if it has no value. */
   pop(call: CallView, customer: ConnectorCustomer): string | null | undefined;
-  /** When the system is asked to show a call to a person; null where the file has no such request. */
+  /** Event at which the system is asked to show a call to a person; null if the file has no such request. */
   readonly pops: 'ringing' | 'answered' | null;
-  /** Shows or hides a call; null where the file has no such request. */
+  /** Shows or hides a call; null if the file has no such request. */
   show(
     kind: 'show' | 'hide',
     subject: EntrySubject,
     signal: AbortSignal,
   ): Promise<ConnectorResult<null> | null>;
-  /** Null where the file pushes nothing for this kind or this call. */
+  /** Sends a message about a live call; null if the file pushes nothing for this kind or call. */
   push(
     kind: PushKind,
     subject: EntrySubject,
@@ -110,7 +110,7 @@ export interface ConnectorSession {
 }
 
 const COUNT = /^\d+(?:\.\d+)?$/;
-/** The later one of two cursors: by value where both are numbers, else as texts. */
+/** The later of two cursors, compared as numbers if both are numbers, else as texts. */
 export function laterCursor(a: string | null, b: string): string {
   if (a === null) return b;
   const difference = COUNT.test(a) && COUNT.test(b) ? Number(a) - Number(b) : 0;
@@ -119,7 +119,7 @@ export function laterCursor(a: string | null, b: string): string {
 const rowsOf = (value: unknown, most: number): readonly unknown[] =>
   Array.isArray(value) ? value.slice(0, most) : [];
 
-/** The rows, with other work of the service between some of them: a field that a row lacks costs 10 microseconds. */
+/** Yields to other work between portions of rows, because each missing field of a row costs 10 microseconds. */
 async function* inTurns(rows: readonly unknown[]): AsyncGenerator<unknown, void, void> {
   for (const [at, row] of rows.entries()) {
     if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await letOthersRun();
@@ -127,7 +127,7 @@ async function* inTurns(rows: readonly unknown[]): AsyncGenerator<unknown, void,
   }
 }
 
-/** Opens a connector; throws where a setting is missing or the base is no address. */
+/** Opens a connector; throws if a setting is missing or invalid, or the base is no address. */
 export function openConnector(
   file: ConnectorFile,
   given: Readonly<Record<string, string>>,
@@ -242,7 +242,7 @@ class Session implements ConnectorSession {
       const customer = customerOf(search.customer, row, scope);
       if (customer === null) continue;
       const same = byId.get(customer.id);
-      // One row for each number of a customer is one customer with several numbers; of changes the later one counts.
+      // In a list, rows with the same id are one customer with several numbers; in changes, the later row replaces.
       byId.set(
         customer.id,
         same && !isChange ? { ...same, numbers: joinedNumbers(same.numbers, customer.numbers) } : customer,
@@ -259,7 +259,7 @@ class Session implements ConnectorSession {
     if (!isDone(answered)) return failureOf(answered);
     const row = create.row({ ...scope, answer: answered.value });
     const { name = '', e164 = '' } = scope.new ?? {};
-    // Fields that the answer to a create leaves out are those that were sent.
+    // Fields that the answer omits have the values that were sent.
     const fields = { name: () => name, numbers: () => [e164] };
     const customer =
       customerOf(create.customer, row, scope) ?? customerOf({ ...create.customer, ...fields }, row, scope);
@@ -309,7 +309,7 @@ class Session implements ConnectorSession {
     if (this.#file.push?.ringing?.id !== undefined && subject.pushed === undefined)
       return failure('refused', 'the system has no id of this call');
     const scope = scopeOf(this.#scope, subject);
-    // Showing it twice shows it once.
+    // Repeatable: a second request for the same call changes nothing.
     const answered = await this.#requester.ask(`pop.${kind}`, request, scope, signal, true);
     return isDone(answered) ? done(null) : failureOf(answered);
   }

@@ -1,13 +1,13 @@
 import type { ConnectorDocument } from './file.ts';
 
 const MAX_SETTING = 2_000;
-/** One thing wrong with the settings of a connector. */
+/** A fault in the settings of a connector. */
 export interface SettingFinding {
   readonly setting: string;
   readonly reason: string;
 }
 
-/** Letters of a list such as `a-z0-9-`; a hyphen at an end is itself. */
+/** Characters of a list such as `a-z0-9-`; a hyphen at its end means a hyphen. */
 function lettersOf(pattern: string): ReadonlySet<string> {
   const letters = new Set<string>();
   for (let at = 0; at < pattern.length; at++) {
@@ -36,7 +36,7 @@ function wrongWith(value: string, setting: ConnectorDocument['settings'][string]
     : `may only consist of ${setting.pattern}`;
 }
 
-/** Values of all settings of a file, with what is missing or wrong. */
+/** Values of all settings of a file, with findings about missing and invalid ones. */
 export function readSettings(
   { settings }: ConnectorDocument,
   given: Readonly<Record<string, string>>,
@@ -44,7 +44,7 @@ export function readSettings(
   const findings: SettingFinding[] = [];
   const values: Record<string, string> = {};
   for (const [name, setting] of Object.entries(settings)) {
-    // A setting may have the name of a member that every object has, such as `constructor`.
+    // A setting may have the name of an inherited member, such as `constructor`.
     const value = Object.hasOwn(given, name) ? given[name] : setting.initial;
     const reason = value === undefined || value === '' ? 'is missing' : wrongWith(value, setting);
     if (reason !== null) findings.push({ setting: name, reason });
@@ -56,11 +56,11 @@ export function readSettings(
   return { values, findings };
 }
 
-/** Texts that never appear in a trace, a log or an error. */
+/** Texts to hide in traces, logs and errors. */
 export class Secrets {
   readonly #hidden = new Set<string>();
   add(secret: string): void {
-    // Shorter ones would hide ordinary text.
+    // Shorter secrets would hide ordinary text.
     if (secret.length < 4) return;
     this.#hidden.add(secret);
     this.#hidden.add(encodeURIComponent(secret));
@@ -69,7 +69,7 @@ export class Secrets {
   }
   hide(text: string): string {
     let hidden = text;
-    // The longest first: one secret may be a part of another.
+    // The longest first, because a secret may be part of another.
     for (const secret of [...this.#hidden].toSorted((a, b) => b.length - a.length))
       hidden = hidden.replaceAll(secret, '…');
     return hidden;

@@ -8,9 +8,9 @@ type Part = string | Expression;
 export interface Template {
   readonly parts: readonly Part[];
 }
-/** A value of a file with all its texts compiled; undefined where it has no value. */
+/** A compiled value of a file; returns undefined if an expression has no value. */
 export type Filler = (scope: Scope) => unknown;
-/** Receives what is wrong with a text of the file. */
+/** Receives the faults in a text of the file. */
 export type Refuse = (refusal: Refusal | { readonly rule: 'text_wrong'; readonly reason: string }) => void;
 
 /** Position of the `}}` that closes an expression; braces and quotes of the expression are not counted. */
@@ -33,7 +33,7 @@ const isRefusal = (made: Expression | Refusal): made is Refusal => typeof made !
 /** Functions and conversions whose result cannot end a quoted text. */
 const SAFE_IN_QUOTES = /^(?:odata|sosl|like|html|json|int|digits|hhmm)\(|^(?:number|call\.id)$/;
 
-/** Compiles a text; faults are passed to `refuse`, and the result is then a template without parts. */
+/** Compiles a text; passes its faults to `refuse`, and the template must not be used then. */
 export function compileTemplate(
   text: string,
   names: readonly Name[],
@@ -76,7 +76,7 @@ const asText = (value: unknown): string | undefined =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
     ? String(value)
     : undefined;
-/** The text of a template with each value passed through `encode`; undefined where one has no value. */
+/** Text of a template with each value passed through `encode`; undefined if an expression has no value. */
 export function fillText(
   { parts }: Template,
   scope: Scope,
@@ -90,13 +90,13 @@ export function fillText(
   }
   return whole;
 }
-/** The value of a template: that of its expression where it is nothing else, else a text. */
+/** Value of a template: the value of its expression if it consists of one, else a text. */
 export function fill(template: Template, scope: Scope): unknown {
   const [only] = template.parts;
   return template.parts.length === 1 && typeof only === 'function' ? only(scope) : fillText(template, scope);
 }
 
-/** Compiles every text of a value; a key without a value is left out of the result. */
+/** Compiles every text of a value; keys without a value are omitted from the result. */
 export function compileValue(
   value: unknown,
   names: readonly Name[],
@@ -110,7 +110,7 @@ export function compileValue(
   }
   if (Array.isArray(value)) {
     const items = value.map((item, i) => compileValue(item, names, environments, refuse, [...path, i]));
-    // A list without one of its items has another meaning, so it has no value at all.
+    // A list that lacks an item would have another meaning, so it has no value at all.
     return (scope) => {
       const filled = items.map((item) => item(scope));
       return filled.includes(undefined) ? undefined : filled;

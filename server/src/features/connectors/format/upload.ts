@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { JsonRequest, Upload } from '../../../outbound/json.ts';
 import type { OutboundStream } from '../../../outbound/transport.ts';
 
-/** The audio of a recording, and the mark in its place in a body. */
+/** The audio of a recording, and the mark that stands for it in a body. */
 export interface AudioOf {
   readonly mark: string;
   readonly name: string;
@@ -14,14 +14,14 @@ async function* base64Of(stream: OutboundStream): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0);
   for await (const chunk of stream.read()) {
     const all = Buffer.concat([rest, chunk]);
-    // Only whole groups of three bytes can be joined.
+    // Base64 texts can be joined only after whole groups of three bytes.
     const whole = all.length - (all.length % 3);
     rest = all.subarray(whole);
     yield Buffer.from(all.subarray(0, whole).toString('base64'));
   }
   if (rest.length > 0) yield Buffer.from(rest.toString('base64'));
 }
-/** Texts with the same file between each two of them. */
+/** Stream of texts with the file between each two texts. */
 function around(
   texts: readonly string[],
   bytes: number,
@@ -43,8 +43,8 @@ const nameless = (name: string): string => {
 };
 
 /**
- * The body of a request with the audio in it: as the field `field` of a multipart form, else in place of its mark in the JSON.
- * Null where the request does not contain it. Throws where the mark is in another place.
+ * Body of a request with the audio: as the field `field` of a multipart form, else instead of the mark in the JSON.
+ * Null if the request does not contain the audio. Throws if the mark is in its address, a header or a form.
  */
 export function uploadOf(
   request: JsonRequest,

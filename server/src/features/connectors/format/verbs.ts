@@ -5,7 +5,7 @@ import { failure } from './requests.ts';
 import type { ConnectorResult } from './requests.ts';
 import type { CallView, ConnectorSession, EntrySubject } from './session.ts';
 
-/** An answered call of one minute, for tries and tests. */
+/** An answered call of one minute, for trials of a connector file and for tests. */
 export const SAMPLE_CALL: CallView = {
   id: 'offhook-sample-call',
   direction: 'inbound',
@@ -32,7 +32,7 @@ export const SAMPLE_CALL: CallView = {
   revision: 1n,
 };
 
-/** A WAV file of no length, 8 kHz. */
+/** A WAV file without samples, 8 kHz. */
 const SAMPLE_WAV = Buffer.from('UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=', 'base64');
 const SAMPLE_AUDIO: OutboundStream = {
   bytes: SAMPLE_WAV.length,
@@ -48,7 +48,7 @@ const SAMPLE_RECORDING = {
   bytes: SAMPLE_WAV.length,
 };
 
-/** One verb of a connector with what it is given; about the sample call where it needs one. */
+/** One verb of a connector with its arguments; verbs about a call use the sample call. */
 export interface Step {
   readonly do: string;
   readonly number?: string | undefined;
@@ -108,7 +108,7 @@ function subjectOf(step: Step): EntrySubject {
   };
 }
 
-/** Runs one step; a verb that the file lacks is refused. */
+/** Runs one step; the result is `refused` if the file lacks the verb. */
 export async function runStep(
   session: ConnectorSession,
   step: Step,

@@ -1,4 +1,4 @@
-/** Dependencies of an apply; the start of the service and the return to former files use the same. */
+/** Dependencies of an apply, of the start of the service and of the return to former files. */
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -22,11 +22,11 @@ export interface RunDeps {
   /** Called with every state of an apply. */
   readonly publishApply: (apply: ConfigApply) => void;
   /**
-   * Called before the engine reads files again, because a reload may forget state of the engine. The function that it resolves
-   * with is called when engine and files agree again.
+   * Called before the engine reloads files, because a reload may lose state of the engine. The returned function is
+   * called when engine and files agree again.
    */
   readonly hold: () => Promise<() => void>;
-  /** Moves messages with their owners: called before the engine reads files again, and with the reverse on the way back. */
+  /** Moves messages with their owners: called before the engine reloads files, and in reverse during a rollback. */
   readonly mailboxes: (owners: readonly MailboxOwner[]) => Promise<void>;
   /** Called after a version was created. */
   readonly committed: () => void;

@@ -1,4 +1,4 @@
-/** Differences for people: of objects by field, of files by line, without secrets. */
+/** Differences as people read them: of objects by field, of files by line, without secrets. */
 import { createTwoFilesPatch } from 'diff';
 import type { ObjectChange, ObjectSummary } from '@offhook/contract/config-applies.ts';
 import { CONFIG_SECRETS } from '@offhook/contract/config-objects.ts';
@@ -6,13 +6,13 @@ import { difference } from '../model.ts';
 import type { Model } from '../model.ts';
 import { secretDiffers } from '../secrets.ts';
 
-/** Limit of listed objects; their number is exact. */
+/** Limit of listed objects; the reported number of objects is exact. */
 const MOST_OBJECTS = 200;
 const MOST_VALUE = 4_000;
 const MOST_DIFF = 16_000;
 /** Limit of changed lines: finding a larger difference takes too long. */
 const MOST_EDITS = 2_000;
-/** The event loop is blocked during the comparison. */
+/** Limit of time for one comparison, which blocks the event loop. */
 const MOST_MS = 150;
 const linesOf = (text: string): number => text.split('\n').length;
 
@@ -61,7 +61,7 @@ export function fileDiff(
   before: string,
   after: string,
 ): { readonly diff: string | null; readonly truncated: boolean } {
-  // The number of lines differs by more than the limit.
+  // The difference in lines alone exceeds the limit.
   if (Math.abs(linesOf(after) - linesOf(before)) > MOST_EDITS) return { diff: null, truncated: true };
   const patch = createTwoFilesPatch(name, name, before, after, '', '', {
     context: 3,

@@ -1,4 +1,4 @@
-/** Files changed by hand: detected, reported, never overwritten silently. */
+/** Detects and reports files of the engine that were changed by hand; never overwrites them. */
 import type { DriftFile } from '@offhook/contract/config-applies.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../../core/clock.ts';

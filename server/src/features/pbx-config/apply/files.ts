@@ -1,4 +1,4 @@
-/** Former, present and wanted files of the engine by hash, and the return to the former ones. */
+/** Compares former, present and wanted files of the engine by hash, and finds the texts to restore the former ones. */
 import { ofOtherEngine } from '../../../ports/engine-config.ts';
 import type { EngineConfig, EngineFiles } from '../../../ports/engine-config.ts';
 import { hashOf } from './hashes.ts';
@@ -61,8 +61,8 @@ export interface WayBack {
   readonly lost: readonly string[];
 }
 /**
- * Uses the backups if each matches the former hash; else all files as the applied version renders them, because a mixture
- * would match neither.
+ * Uses the backups if each matches its former hash; else renders all files from the applied version, because a mixture
+ * of both would not fit together.
  */
 export async function wayBack(
   engine: Pick<EngineConfig, 'onDisk' | 'handWritten' | 'read'>,
@@ -93,7 +93,7 @@ export async function wayBack(
     lost: steps.map((s) => s.name).filter((name) => !texts.has(name)),
   };
 }
-/** Known hashes after these files were written or accepted; `before` has the former ones. */
+/** Known hashes after these files were written or accepted. `before`: known files until now. */
 export async function knownNow(
   engine: Disk,
   names: Iterable<string>,

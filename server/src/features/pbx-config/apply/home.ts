@@ -1,6 +1,7 @@
 /**
- * The files of an engine that has people of its own and never leads. An apply of the leading node writes them step by step. They are also
- * written from the applied configuration: at the start, for a version that no such apply brought, and after an apply with unknown end.
+ * The files of a home node's engine. An apply of the leading node writes them step by step. The home node also writes
+ * them itself from the applied configuration: at its start, for a version that did not arrive by an apply, and after an
+ * apply with unknown end.
  */
 import { messageOf } from '../../../core/errors.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -11,7 +12,7 @@ import { proofOfDisk } from './put-back.ts';
 import { findingOf, refuse } from './standby.ts';
 import type { StandbyFilesDeps } from './standby.ts';
 
-/** `read` gives the site as this engine has it. */
+/** `read` resolves with the site in the form for this engine. */
 export interface HomeFilesDeps extends Omit<StandbyFilesDeps, 'newest'> {
   readonly clock: Clock;
   /** Names the newest applied version and the leading node, on which the result of `read` depends. */
@@ -24,7 +25,7 @@ export interface HomeHashes {
 /** Silence after which an apply counts as ended, in ms. */
 const OPEN_MS = 600_000;
 
-/** Its steps run one after the other. */
+/** All steps run in sequence. */
 export class HomeFiles {
   readonly #deps: HomeFilesDeps;
   #last: Promise<unknown> = Promise.resolve();
@@ -45,7 +46,7 @@ export class HomeFiles {
   constructor(deps: HomeFilesDeps) {
     this.#deps = deps;
   }
-  /** Version that the engine holds; null before the first was written. */
+  /** Version in the engine; null before the first one was written. */
   get version(): number | null {
     return this.#version;
   }
@@ -55,7 +56,7 @@ export class HomeFiles {
   finding(): { readonly ok: boolean; readonly detail: string } {
     return findingOf(this.#version, this.#problem);
   }
-  /** Before the engine is started or adopted. Returns the files that a living one reads only at its next start. */
+  /** Call before the engine is started or adopted. Returns files that a running engine reads only at its next start. */
   write(lives: boolean): Promise<readonly string[]> {
     return this.#serially(async () => {
       const newest = await this.#deps.newest();
@@ -65,14 +66,14 @@ export class HomeFiles {
       return untaken;
     });
   }
-  /** Renders the files for another program before the engine's start. */
+  /** Renders the files for another program of the engine, before its start. */
   async refit(): Promise<boolean> {
     const { engine } = this.#deps;
     if (!engine.ready || this.#text === null) return false;
     await this.#serially(() => engine.write(this.#render(this.#text!)));
     return true;
   }
-  /** Brings a newer version to the running engine. */
+  /** Applies a newer version to the running engine. */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, log, newest, read, restart, running } = this.#deps;
     if (this.#version === null || !running()) return;
@@ -106,7 +107,7 @@ export class HomeFiles {
     this.#newest = '';
     this.#refused = '';
   }
-  /** Hashes of the site that the files were rendered from, and of the one before. */
+  /** Hashes of the site from which the files were rendered, and of the site before. */
   hashes(): HomeHashes {
     const of = (text: string | null): string | null => (text === null ? null : hashOf(text));
     return { hash: of(this.#text), backup_hash: of(this.#before) };
@@ -174,7 +175,7 @@ export class HomeFiles {
     this.#open = text === this.#settled ? null : clock.now();
     for (const name of await engine.write(files)) this.#touched.add(name);
   }
-  /** Returns the files that a living engine reads only at its next start. */
+  /** Returns files that a running engine reads only at its next start. */
   async #bring(text: string, lives: boolean, signal?: AbortSignal): Promise<readonly string[]> {
     const { engine } = this.#deps;
     if (signal !== undefined) refuse((await engine.prepare(this.#render(text), signal)).problems);

@@ -1,6 +1,6 @@
 /**
- * Steps of every apply, stored before they are performed: after a kill, the next start knows which files were to change,
- * with the hashes before and after. Also the last written hashes, to detect changes by hand.
+ * Stores the steps of every apply before they are performed: after a crash, the next start knows which files were to
+ * change, with the hashes before and after. Also stores the last written hashes, to detect changes by hand.
  */
 import type { Generated, Transaction } from 'kysely';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
@@ -54,14 +54,14 @@ const KEEP_APPLIES = 1_000;
 
 export interface ApplyJournal {
   begin(shown: Shown, at: number): Promise<number>;
-  /** `files` once known; `open` is the new value. */
+  /** `files` and `open`: new values of the row; left out, they stay. */
   save(
     apply: ConfigApply,
     how?: { readonly files?: readonly FileStep[]; readonly open?: boolean },
   ): Promise<void>;
   /** Like `save`, in the transaction that creates the version. */
   saveIn(trx: Transaction<JournalTables>, apply: ConfigApply): Promise<void>;
-  /** An end without a version, with the known files from then on. */
+  /** Stores the end of an apply that made no version, and the known files after it. */
   finish(apply: ConfigApply, files: Iterable<KnownFile>): Promise<void>;
   one(id: number): Promise<StoredApply | null>;
   page(limit: number, before: number | null): Promise<readonly ConfigApply[]>;
@@ -83,9 +83,9 @@ const read = (row: { id: number; open: number; files: string; body: string }): S
 });
 const bodyOf = (apply: ConfigApply): string => JSON.stringify({ ...apply, id: undefined });
 
-/** `node`: the name of this node, whose files these are; null where the site has only one. */
+/** `node`: name of this node, which owns the files; null if the site has only one node. */
 export function createApplyJournal(store: Store, node: string | null = null): ApplyJournal {
-  // No name of a file has a colon.
+  // File names contain no colon.
   const prefix = node === null ? '' : `${node}:`;
   const isHere = (name: string): boolean => (node === null ? !name.includes(':') : name.startsWith(prefix));
   const db = store.db<JournalTables>();

@@ -29,7 +29,7 @@ export function applyOperations(applies: ConfigApplies): Served<typeof operation
       versionObject: whole((_, { params: { version, kind, key } }) =>
         applies.object(Number(version), kind, key),
       ),
-      // Not for API keys.
+      // API keys have no access to `restore`.
       restore: async (actor, { params, body }) => ({
         success,
         apply: await applies.restore(actor, Number(params.version), body),

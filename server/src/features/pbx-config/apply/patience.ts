@@ -4,11 +4,11 @@ import type { Clock } from '../../../ports/clock.ts';
 
 /** Time limits for the running engine, in milliseconds. */
 export interface Patience {
-  /** For a reload of its files. */
+  /** Limit for a reload of its files. */
   readonly reload_ms: number;
-  /** For reading its state. */
+  /** Limit for reading its state. */
   readonly verify_ms: number;
-  /** For its return after a failure. */
+  /** Limit for its return after a failure. */
   readonly back_ms: number;
 }
 export const PATIENCE: Patience = { reload_ms: 60_000, verify_ms: 60_000, back_ms: 60_000 };

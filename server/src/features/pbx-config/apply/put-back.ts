@@ -28,7 +28,7 @@ const keep = async ({ journal, log }: PutBackDeps, files: readonly KnownFile[]):
   });
 };
 
-/** Writes the former files and returns the changed names. A repeated call continues the last one. */
+/** Writes the former files and returns the names of changed ones. A repeated call completes an interrupted one. */
 export async function putBack(deps: PutBackDeps, steps: readonly FileStep[]): Promise<readonly string[]> {
   const { engine, log, objects, site } = deps;
   const back = await wayBack(engine, steps, () => engine.render(site(objects.applied())));
@@ -48,7 +48,7 @@ export async function putBack(deps: PutBackDeps, steps: readonly FileStep[]): Pr
     );
   return written;
 }
-/** Records the files that an apply wrote and that stay, so that they do not count as changed by hand. */
+/** Records the files of an apply that could not be put back, so that they do not count as changed by hand. */
 export async function leaveThere(deps: PutBackDeps, steps: readonly FileStep[]): Promise<void> {
   const disk = new Map((await deps.engine.onDisk(steps.map((s) => s.name))).map((f) => [f.name, f.hash]));
   await keep(

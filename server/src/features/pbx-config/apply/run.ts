@@ -1,6 +1,6 @@
 /**
- * One apply from beginning to end. Each step is in the journal before it begins; an error after the first written file leads
- * back to the former files, reloaded and checked. It never throws.
+ * One apply from beginning to end. Each step is stored before it begins. After an error, once a file was written, the
+ * apply restores, reloads and checks the former files. `done` never rejects.
  */
 import type { ApplyState, ConfigApply, ConfigProblem } from '@offhook/contract/config-applies.ts';
 import { rfc3339 } from '../../../core/clock.ts';
@@ -41,7 +41,7 @@ class Ends extends Error {
     this.state = state;
   }
 }
-/** The engine lacks expected objects; `problems` names them. */
+/** Files or engine differ from the new version; `problems` names the objects or files. */
 class NotAsMeant extends Error {
   readonly problems: readonly ConfigProblem[];
   constructor(detail: string, problems: readonly ConfigProblem[]) {
@@ -59,7 +59,7 @@ export class ApplyRun {
   #now: ConfigApply;
   #entered: number;
   #steps: readonly FileStep[] = [];
-  /** Drift and steps at the time of the plan. */
+  /** Drift and steps at the time of the plan, as JSON. */
   #seen = '';
   #release = (): void => {};
   readonly done: Promise<ConfigApply>;
@@ -124,7 +124,7 @@ export class ApplyRun {
       ],
     });
   }
-  /** Stores the end, with retries until it succeeds: the next start continues from the stored state. */
+  /** Stores the end, with retries until it succeeds, because the next start recovers each apply without an end. */
   async #finish(state: ApplyState, detail: string, open = false): Promise<ConfigApply> {
     const { journal, clock, log } = this.#deps;
     this.#now = { ...this.#stepped(state), detail };
@@ -170,8 +170,8 @@ export class ApplyRun {
     return { files, names };
   }
   /**
-   * Checks that the disk has not changed since the plan: the proof is valid for those files only, and later changes would
-   * be lost.
+   * Checks that the disk has not changed since the plan: the proof is valid only for the planned files, and other
+   * changes would be overwritten.
    */
   async #stillSo(files: EngineFiles): Promise<void> {
     const { engine, journal } = this.#deps;
@@ -294,7 +294,7 @@ export class ApplyRun {
   async #backInEngine(files: EngineFiles, names: readonly string[]): Promise<void> {
     await this.#touch(names);
     const proof = await proofOfDisk(this.#deps.engine, files.keys());
-    // What a refused reload left in the engine is unknown.
+    // Checks all objects, because the state of the engine after a refused reload is unknown.
     await this.#check(proof, names, 'all');
   }
   async #rollBack(cause: unknown, files: EngineFiles): Promise<ConfigApply> {

@@ -44,9 +44,9 @@ export interface AppliesDeps extends Pick<
   'objects' | 'engine' | 'house' | 'site' | 'clock' | 'log' | 'hold' | 'mailboxes' | 'committed' | 'restart'
 > {
   readonly store: Store;
-  /** The engine of this machine alone, where the site has several: a start waits for no other one. */
+  /** The engine of this machine alone, if the site has several, because a start must not wait for the others. */
   readonly here?: EngineConfig;
-  /** Name of this node; null where the site has only one. */
+  /** Name of this node; null if the site has only one. */
   readonly node?: string | null;
   readonly audit: Audit;
   /** True if an engine runs that can reload files. */
@@ -74,7 +74,7 @@ const restoredModel = (then: Model, now: Model): Model =>
       return storedObject(object.id, object.kind, body);
     }),
   );
-/** Limit for a running apply to end at the stop of the service; the next start ends a longer one. */
+/** Time for a running apply to end when the service stops; the next start ends a longer apply. */
 const CLOSE_MS = 3_000;
 
 export class ConfigApplies implements AsyncDisposable {
@@ -166,7 +166,7 @@ export class ConfigApplies implements AsyncDisposable {
     }
     return { ...base, findings: problems.slice(0, 200), notices: notices.slice(0, 200), files: shown };
   }
-  /** Begins an apply of the draft. Throws `apply_running`, `precondition_failed`, `config_drift`, `engine_unavailable`. */
+  /** Applies the draft. Throws `apply_running`, `precondition_failed`, `config_drift`, `engine_unavailable`. */
   apply(actor: Actor, { draft, ...wanted }: NewApply): Promise<ConfigApply> {
     return this.#begin(authorOf(actor), actor.ip, wanted, null, async () => {
       const tag = this.#given.draftTag();
@@ -177,7 +177,7 @@ export class ConfigApplies implements AsyncDisposable {
       return this.#given.objects.draft();
     });
   }
-  /** Makes an earlier version the draft and applies it. Throws `draft_not_empty`, and what `apply` throws. */
+  /** Makes an earlier version the draft and applies it. Throws `draft_not_empty`, and the errors of `apply`. */
   async restore(
     actor: Actor,
     number: number,
@@ -200,8 +200,8 @@ export class ConfigApplies implements AsyncDisposable {
     });
   }
   /**
-   * Applies the present version again after something else that its files are rendered with has changed; resolves with the
-   * end. The draft stays as it is. Throws what `apply` throws.
+   * Applies the present version again after a change of other data from which its files are rendered, such as a found
+   * address; resolves with the ended apply. The draft stays unchanged. Throws the errors of `apply`.
    */
   async renew(comment: string): Promise<ConfigApply> {
     const wanted = { comment, overwrite_drift: false, restart: 'no' } as const;
@@ -270,7 +270,7 @@ export class ConfigApplies implements AsyncDisposable {
   snapshot(): z.infer<typeof ConfigSnapshot> {
     return { version: this.#given.objects.version, apply: this.#run?.now() ?? null };
   }
-  /** Resolves when no apply is under way. */
+  /** Resolves when no apply is in progress. */
   async idle(): Promise<void> {
     while (this.#run !== null) await this.#run.done;
   }
@@ -294,7 +294,7 @@ export class ConfigApplies implements AsyncDisposable {
     const whole = { subject: 'config', at: this.#given.clock.now(), observed: 'live', ...event };
     this.#given.publish([whole as DomainEvent]);
   }
-  /** Publishes a state of an apply, and its end to the audit trail. */
+  /** Publishes a state of an apply; also audits its end. */
   #publishApply(apply: ConfigApply): void {
     this.#publish({ type: 'config.progress', data: { apply } });
     const { id: apply_id, version, problems, detail, files, author } = apply;

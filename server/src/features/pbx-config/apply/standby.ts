@@ -1,4 +1,4 @@
-/** The files of a standby's engine: written as the leading node applied them, and read back from the engine. */
+/** The files of a standby's engine: renders and writes each applied version, and checks the engine after its reload. */
 import { messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { EngineConfig, EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
@@ -17,12 +17,12 @@ export interface StandbyFilesDeps {
   readonly running: () => boolean;
 }
 
-/** Detail of such files in the check `configuration`. */
+/** Finding of the health check `configuration` about files of a standby or home node. */
 export const findingOf = (version: number | null, problem: string | null) => {
   const ok = version !== null && problem === null;
   return { ok, detail: problem ?? (ok ? `version ${version}` : 'not written yet') };
 };
-/** Throws where there are any. */
+/** Throws if there are problems. */
 export function refuse(problems: readonly EngineProblem[]): void {
   if (problems.length > 0) throw new Error(problems.map((one) => one.words).join('; '));
 }
@@ -31,23 +31,23 @@ export class StandbyFiles {
   readonly #deps: StandbyFilesDeps;
   #version: number | null = null;
   #problem: string | null = null;
-  /** Version that failed, which is not tried again before the next one or the next start. */
+  /** Version that failed; it is not tried again before the next version or the next start. */
   #refused: number | null = null;
   constructor(deps: StandbyFilesDeps) {
     this.#deps = deps;
   }
-  /** Version that the engine holds; null before the first was written. */
+  /** Version in the engine; null before the first one was written. */
   get version(): number | null {
     return this.#version;
   }
-  /** Why it does not hold the newest one. */
+  /** Reason why the engine does not have the newest version; null if it has. */
   get problem(): string | null {
     return this.#problem;
   }
   finding(): { readonly ok: boolean; readonly detail: string } {
     return findingOf(this.#version, this.#problem);
   }
-  /** Before the engine is started or adopted. Returns the files that a living one reads only at its next start. */
+  /** Call before the engine is started or adopted. Returns files that a running engine reads only at its next start. */
   async write(lives: boolean): Promise<readonly string[]> {
     const { engine, read } = this.#deps;
     const { version, site } = await read();
@@ -59,14 +59,14 @@ export class StandbyFiles {
     this.#problem = null;
     return untaken;
   }
-  /** Renders the files for another program before the engine's start. */
+  /** Renders the files for another program of the engine, before its start. */
   async refit(): Promise<boolean> {
     const { engine, read } = this.#deps;
     if (!engine.ready) return false;
     await engine.write(engine.render((await read()).site));
     return true;
   }
-  /** Brings a newer version to the running engine. */
+  /** Applies a newer version to the running engine. */
   async follow(signal: AbortSignal): Promise<void> {
     const { engine, log, newest, read, running } = this.#deps;
     if (this.#version === null || !running()) return;
@@ -93,7 +93,7 @@ export class StandbyFiles {
       );
     }
   }
-  /** Has the engine read what was written, and compares it with a throw-away one. Returns what needs a restart. */
+  /** Reloads written files and compares the engine with a temporary one. Returns files that need a restart. */
   async #takeIn(
     files: EngineFiles,
     written: readonly string[],

@@ -20,7 +20,7 @@ export interface Started {
   readonly ended: readonly ConfigApply[];
 }
 
-/** `lives`: the engine of the previous service runs. Never throws disk errors if files exist. */
+/** `lives`: the engine of the previous service still runs. A disk error is only logged if former files exist. */
 export class FilesAtStart {
   readonly #deps: RunDeps;
   readonly #lives: boolean;
@@ -35,7 +35,7 @@ export class FilesAtStart {
   }
   async run(): Promise<Started> {
     const { engine, journal, log, objects } = this.#deps;
-    // The other engines find out by themselves that another term began.
+    // Other engines notice the new term by themselves, so only files of this engine are recovered.
     for (const { files, ...apply } of await journal.unfinished())
       await this.#recover({ ...apply, files: files.filter(({ name }) => !ofOtherEngine(name)) });
     await this.#deps.mailboxes(ownersBetween(EMPTY_MODEL, objects.applied())).catch((error: unknown) => {
@@ -46,7 +46,7 @@ export class FilesAtStart {
       written = await this.#writeOwn();
     } catch (error) {
       if (this.#closing.aborted || (await journal.files()).size === 0) throw error;
-      // An engine with its former files is better than none.
+      // The engine can still start with its former files.
       log.error({ error: messageOf(error) }, 'the files of the engine could not be written');
     }
     if (this.#lives && written.length > 0) {
@@ -73,7 +73,7 @@ export class FilesAtStart {
   /** Reloads these files in the running engine; returns the objects that differ from the configuration. */
   async #bringLive(names: readonly string[]): Promise<readonly EngineProblem[]> {
     const { clock, engine } = this.#deps;
-    // During the start of the service no process restarts a dead engine.
+    // During the start of the service, no process restarts an engine that has ended.
     const short = { clock, patience: { ...this.#deps.patience, back_ms: 0 } };
     const release = await this.#deps.hold();
     try {
@@ -152,10 +152,10 @@ export class FilesAtStart {
     const { engine, journal, log } = this.#deps;
     const known = await journal.files();
     const files = this.#applied();
-    // A data folder may be restored without its certificates; an engine without them serves no phone over TLS.
+    // A restored data folder may lack its certificates, without which no phone can use TLS.
     await engine.certify(files);
     const steps = await stepsTo(engine, files);
-    // A file that is as it would be written was not changed by hand: a standby wrote it, or a person did what was meant.
+    // A file with the wanted text does not count as changed by hand: a standby, or a person, wrote the same text.
     const isOurs = (name: string, hash: string | null): boolean =>
       hash !== null && files.has(name) && hashOf(files.get(name)!) === hash;
     const drift = (await findDrift(engine, known)).filter(
@@ -188,7 +188,7 @@ export class FilesAtStart {
   }
 }
 
-/** Renders the engine's files for another program before its start; manual changes stay. No apply may be under way. */
+/** Renders the files for another program of the engine, before its start; changes by hand stay. No apply may run. */
 export async function refitFiles({ engine, journal, objects, site }: RunDeps): Promise<void> {
   const known = await journal.files();
   const files = engine.render(site(objects.applied()));

@@ -14,7 +14,7 @@ const KEEP_VERSIONS = 2_000;
 type Row = { version: number; author: string; comment: string | null; at: number; objects: number };
 const shown = ({ at, ...row }: Row): ConfigVersion => ({ ...row, at: rfc3339(Number(at)) });
 
-/** Deletes older versions, and the objects that only these had. */
+/** Deletes versions before the newest `keep`, with the objects that only these versions have. */
 export async function pruneVersions(
   trx: Transaction<ObjectTables>,
   newest: number,

@@ -38,7 +38,7 @@ const READERS: Readonly<Record<string, Read>> = {
   [`${ALAW}/8`]: (view, at) => alaw[view.getUint8(at)]!,
 };
 
-/** True for `plain` where it is PCM of 16 bit by its plain header, which the engine reads too. */
+/** `plain`: 16-bit PCM without an extensible header, which the engine plays as it is. */
 export interface WavSource extends Source {
   readonly plain: boolean;
 }
@@ -73,7 +73,7 @@ function readHead(view: DataView, at: number, length: number): Head {
   };
 }
 
-/** RIFF WAVE: PCM of 8, 16, 24 and 32 bit, float of 32 and 64 bit, G.711. `bytes` begins with `RIFF`. Throws `not_audio`. */
+/** RIFF WAVE: PCM of 8 to 32 bit, float of 32 and 64 bit, G.711. `bytes` begins with `RIFF`. Throws `not_audio`. */
 export function readWav(bytes: Uint8Array): WavSource {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const size = bytes.byteLength;
