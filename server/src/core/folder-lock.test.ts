@@ -36,3 +36,25 @@ test('folder lock - another process with the number of the owner is not the owne
   owned(at, `${process.pid} 1`);
   lockFolder(at).release();
 });
+
+test('folder lock - a lock or takeover that its process never wrote is removed', (t) => {
+  const at = folder(t);
+  owned(at, '');
+  fs.writeFileSync(path.join(at, 'service.lock.takeover'), '');
+  lockFolder(at).release();
+  assert.deepEqual(fs.readdirSync(at), []);
+});
+
+test('folder lock - of two starts over a dead owner the slower one leaves the new lock alone', (t) => {
+  const at = folder(t);
+  owned(at, `${process.pid} 1`);
+  const init = `1 ${processStart(1)}`;
+  const write = fs.writeFileSync;
+  t.mock.method(fs, 'writeFileSync', (...args: Parameters<typeof write>) => {
+    // The other start takes the folder after this one has read the dead owner.
+    if (String(args[0]).endsWith('.takeover')) write(path.join(at, 'service.lock'), `${init}\n`);
+    write(...args);
+  });
+  assert.throws(() => lockFolder(at), /another Offhook \(process 1\)/);
+  assert.equal(fs.readFileSync(path.join(at, 'service.lock'), 'utf8').trim(), init);
+});

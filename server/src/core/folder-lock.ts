@@ -17,6 +17,8 @@ export function processStart(pid: number): string | null {
   }
 }
 
+const ATTEMPTS = 20;
+const ATTEMPT_MS = 10;
 const lockFile = (folder: string): string => path.join(folder, 'service.lock');
 const ownLock = (): string => `${process.pid} ${processStart(process.pid) ?? ''}\n`;
 const releaseLock = (file: string): void => {
@@ -27,27 +29,67 @@ export function unlockFolder(folder: string): void {
   if (fs.existsSync(lockFile(folder))) releaseLock(lockFile(folder));
 }
 
+/** Waits for the next attempt; a start has nothing else to do. */
+const pause = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ATTEMPT_MS);
+/** Creates `file` with the owner's text; false where it exists. */
+function create(file: string): boolean {
+  try {
+    fs.writeFileSync(file, ownLock(), { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  }
+}
+/** The owner's text in a lock; null where there is no such file. */
+function ownerOf(file: string): string | null {
+  try {
+    return fs.readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return null;
+  }
+}
+/** An empty lock belongs to a process that is writing it, or died before it did, which is assumed at `last`. */
+function isDead(owner: string, last: boolean): boolean {
+  const [pid, start] = owner.split(' ');
+  return pid && start ? processStart(Number(pid)) !== start : owner !== '' || last;
+}
 /**
- * Takes `folder` for this process, or throws with the pid of the one that has it.
- * A lock whose owner is dead is taken over.
+ * Removes the lock of the dead `owner`. Of several starts only the one that creates the takeover file does so, and only while
+ * the lock still names `owner`: a slower start would otherwise remove the new owner's lock.
+ */
+function removeDead(file: string, owner: string, last: boolean): void {
+  const takeover = `${file}.takeover`;
+  if (!create(takeover)) {
+    const other = ownerOf(takeover);
+    // A start that was killed during its takeover would block each later one.
+    if (other !== null && isDead(other, last)) fs.rmSync(takeover, { force: true });
+    return;
+  }
+  try {
+    if (ownerOf(file) === owner) fs.rmSync(file, { force: true });
+  } finally {
+    fs.rmSync(takeover, { force: true });
+  }
+}
+
+/**
+ * Takes `folder` for this process, or throws with the pid of the process that has it. A lock whose owner is dead is taken
+ * over.
  */
 export function lockFolder(folder: string): { release(): void } {
   const file = lockFile(folder);
-  const mine = ownLock();
-  for (let attempt = 0; attempt < 5; attempt++) {
-    try {
-      fs.writeFileSync(file, mine, { flag: 'wx', mode: 0o600 });
-      return { release: () => releaseLock(file) };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-    const [pid, start] = fs.readFileSync(file, 'utf8').trim().split(' ');
-    if (pid && start && processStart(Number(pid)) === start) {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    if (create(file)) return { release: () => releaseLock(file) };
+    const owner = ownerOf(file);
+    const last = attempt > ATTEMPTS / 2;
+    if (owner !== null && isDead(owner, last)) removeDead(file, owner, last);
+    else if (owner)
       throw new Error(
-        `another Offhook (process ${pid}) uses ${folder}; choose another OFFHOOK_DATA or stop that one`,
+        `another Offhook (process ${owner.split(' ')[0]}) uses ${folder}; choose another OFFHOOK_DATA or stop that one`,
       );
-    }
-    fs.rmSync(file, { force: true });
+    pause();
   }
   throw new Error(`${file} could not be taken`);
 }
