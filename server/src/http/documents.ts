@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { acceptedCoding } from '../core/content-codings.ts';
 import { matchesTag } from '../core/entity-tags.ts';
 import type { App } from '../ports/http.ts';
 
@@ -25,12 +26,6 @@ async function pack(document: object): Promise<Packed> {
   const etag = `"${createHash('sha256').update(identity).digest('base64url').slice(0, 16)}"`;
   return { etag, identity, br, gzip: gz };
 }
-const accepts = (header: string, coding: string): boolean =>
-  header.split(',').some((part) => {
-    const [name, quality = ''] = part.trim().split(';', 2);
-    return name === coding && Number(quality.trim().slice(2) || 1) > 0;
-  });
-
 /**
  * Serves a document of the contract without sign-in, because it contains nothing of the site. The document is built and
  * compressed at the first request; a matching `If-None-Match` receives 304.
@@ -43,10 +38,10 @@ export function addDocument(app: App, url: string, make: () => object): void {
       packed = undefined;
       throw error;
     });
-    const { 'accept-encoding': accepted = '', 'if-none-match': held } = request.headers;
+    const { 'accept-encoding': accepted, 'if-none-match': held } = request.headers;
     reply.header('vary', 'Accept-Encoding').header('cache-control', 'no-cache').header('etag', etag);
     if (matchesTag(held, etag)) return reply.code(304).send();
-    const coding = (['br', 'gzip'] as const).find((name) => accepts(accepted, name));
+    const coding = acceptedCoding(accepted, ['br', 'gzip']);
     if (coding !== undefined) reply.header('content-encoding', coding);
     return reply.type('application/json; charset=utf-8').send(bodies[coding ?? 'identity']);
   });

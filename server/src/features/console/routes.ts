@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { acceptedCoding } from '../../core/content-codings.ts';
 import { matchesTag } from '../../core/entity-tags.ts';
 import type { App } from '../../ports/http.ts';
 import { BuiltConsole } from './built.ts';
@@ -11,12 +12,12 @@ export interface ConsoleRoutesOptions {
   /** Folder of the build of the console. */
   readonly folder: string;
 }
-/** Stands in the page for what each answer makes up anew. */
+/** Placeholder in `index.html`; every reply replaces it by a new nonce. */
 const NONCE = 'OFFHOOK_NONCE';
 
 /**
- * Scripts are files of this service. Styles are too, but for the elements the component library writes: those carry the
- * nonce of their page. `blob:` is sound that was fetched with the session, `data:` are icons of style sheets.
+ * Scripts and styles are files of this service, except the style elements that the component library creates; these
+ * have the nonce of their page. `blob:` permits audio that was fetched with the session, `data:` icons of style sheets.
  */
 const consolePolicy = (nonce: string): string =>
   [
@@ -34,7 +35,7 @@ const consolePolicy = (nonce: string): string =>
     "frame-ancestors 'none'",
   ].join('; ');
 
-/** The console: every page and every file of its build has a route of its own. Throws where there is no build. */
+/** Routes of the console: one for every page and every file of its build. Throws if there is no build. */
 export function consoleRoutes(app: App, { folder }: ConsoleRoutesOptions): void {
   const read = (name: string): Buffer => readFileSync(path.join(folder, name));
   const { pages, files } = BuiltConsole.parse(JSON.parse(read('console.json').toString('utf8')));
@@ -63,13 +64,10 @@ export function consoleRoutes(app: App, { folder }: ConsoleRoutesOptions): void 
     };
     app.get(url, open, (request, reply) => {
       reply.header('etag', etag).header('vary', 'Accept-Encoding');
-      // The name of a file holds the hash of what is in it.
+      // The file name contains the hash of the content.
       reply.header('cache-control', 'public, max-age=31536000, immutable');
       if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
-      const accepted = request.headers['accept-encoding'] ?? '';
-      const coding = codings.find((name) =>
-        new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(?:\\.0*)?(?:,|$))`, 'i').test(accepted),
-      );
+      const coding = acceptedCoding(request.headers['accept-encoding'], codings);
       if (coding !== undefined) reply.header('content-encoding', coding);
       return reply.type(type).send(load(coding ?? 'identity'));
     });
