@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createVirtualClock } from '../adapters/memory/virtual-clock.ts';
-import { ServiceError } from '../core/errors.ts';
+import { ServiceError, isUncertain } from '../core/errors.ts';
 import { silent } from '../core/log.ts';
 import { say } from '../core/said.ts';
 import type { AuditEntry } from '../ports/audit.ts';
@@ -112,6 +112,30 @@ test('commands - a line that must be first prevents the sending, one that belong
   const audit = () => Promise.reject(new ServiceError('store_unavailable', 'the disk is full'));
   assert.equal(await r.codeOf(r.commands.run(ASKED, () => r.command({ audit, undo }))), 'store_unavailable');
   assert.equal(undone, true);
+});
+
+test('commands - the error of a command that may have taken effect is marked, one before the sending or undone is not', async () => {
+  const broken = new ServiceError('engine_unavailable', 'the link is down');
+  const refusal = new ServiceError('store_unavailable', 'the disk is full');
+  for (const [name, more, error, uncertain] of [
+    ['sent', {}, broken, true],
+    ['undone', { undo: (thrown: unknown) => thrown }, refusal, false],
+    ['undone by a command without an answer', { undo: () => broken }, refusal, true],
+  ] as const) {
+    const { commands, command } = rig();
+    const run = () => Promise.reject(error);
+    const thrown: unknown = await commands
+      .run(ASKED, () => command({ run, ...more }))
+      .catch((e: unknown) => e);
+    assert.equal(isUncertain(thrown), uncertain, name);
+  }
+  const { commands, command, refuse } = rig();
+  const down = () => Promise.reject(new ServiceError('engine_unavailable', 'the link is down'));
+  const unplanned: unknown = await commands.run(ASKED, down).catch((e: unknown) => e);
+  assert.equal(isUncertain(unplanned), false);
+  refuse.audit = true;
+  const unaudited: unknown = await commands.run(ASKED, () => command()).catch((e: unknown) => e);
+  assert.equal(isUncertain(unaudited), true);
 });
 
 test('commands - a refusal before the sending is audited as the feature requires', async () => {

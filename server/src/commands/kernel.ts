@@ -1,7 +1,7 @@
 /** Runs every command: lane, limit, plan, operation, confirmation, audit trail, undo (ADR 0025). */
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { randomUUID } from '../core/chance.ts';
-import { ServiceError, messageOf } from '../core/errors.ts';
+import { ServiceError, markUncertain, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Said } from '../core/said.ts';
 import type { Audit, AuditEntry } from '../ports/audit.ts';
@@ -158,8 +158,9 @@ export class Commands {
       return this.#perform(id, asked, command);
     };
     try {
-      if (limit?.counts === 'asked') return await this.limited(asked.actor ?? '', work);
-      return await (lane === undefined || lanes === undefined ? work() : lanes.run(lane, work));
+      const inOrder = (): Promise<Performed<T>> =>
+        lane === undefined || lanes === undefined ? work() : lanes.run(lane, work);
+      return await (limit?.counts === 'asked' ? this.limited(asked.actor ?? '', inOrder) : inOrder());
     } catch (error) {
       if (!planned) await this.refused(asked, error);
       throw error;
@@ -233,11 +234,19 @@ export class Commands {
       const error = command.undo === undefined ? thrown : await command.undo(thrown);
       this.#publish(id, asked.action, command, asServiceError(error));
       await this.#tryAudit(failureOf(command.failedLine ?? asked, error));
-      throw error;
+      // An undo sends its own commands, whose outcome is unknown in the same cases.
+      const isUndone = command.undo !== undefined && !UNKNOWN.has(codeOf(error));
+      throw isUndone ? error : markUncertain(error);
     } finally {
       end?.();
     }
-    if (audit === 'must') await this.#deps.audit.record(success);
+    if (audit === 'must') {
+      try {
+        await this.#deps.audit.record(success);
+      } catch (error) {
+        throw markUncertain(error);
+      }
+    }
     if (audit === 'try') await this.#tryAudit(success);
     return value;
   }

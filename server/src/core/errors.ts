@@ -46,6 +46,15 @@ export class StartError extends Error {
   }
 }
 
+const uncertain = new WeakSet<Error>();
+/** Marks the error of a change that may have taken effect; returns it. */
+export function markUncertain(thrown: unknown): unknown {
+  if (thrown instanceof Error) uncertain.add(thrown);
+  return thrown;
+}
+/** True if the change that failed with this error may have taken effect. */
+export const isUncertain = (thrown: unknown): boolean => thrown instanceof Error && uncertain.has(thrown);
+
 /** The message of any thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

@@ -10,7 +10,7 @@ import { manualClock } from '../../test/support/sessions-fixture.ts';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { ServiceError } from '../core/errors.ts';
+import { ServiceError, markUncertain } from '../core/errors.ts';
 import type { Store } from '../ports/store.ts';
 import type { Host } from './host.ts';
 import { addOperations } from './operations.ts';
@@ -29,7 +29,7 @@ let runs = 0;
 async function open(): Promise<void> {
   host = await hostFixture({ authenticator: fixtureAuthenticator, idempotency: kept });
   const body = z.strictObject({ note: z.string(), times: z.int().optional() });
-  for (const url of ['/api/v1/work', '/api/v1/other']) {
+  for (const url of ['/api/v1/work', '/api/v1/other', '/api/v1/calls/:call/work']) {
     host.app.post(url, { config: { level: 'user' }, schema: { body } }, (request) => {
       runs += 1;
       return work(request.body.note);
@@ -124,18 +124,35 @@ test('repeats - a decided refusal is kept, an undecided one may be tried again',
   assert.equal((await post('key-5')).statusCode, 409);
   work = () => Promise.resolve({});
   assert.equal(code(await post('key-5')), 'not_in_queue');
-  for (const undecided of ['engine_unavailable', 'internal', 'too_many_attempts'] as const) {
+  for (const undecided of ['engine_unavailable', 'store_unavailable', 'too_many_attempts'] as const) {
     work = () => Promise.reject(new ServiceError(undecided, 'later'));
     assert.equal(code(await post(`key-${undecided}`)), undecided);
     work = () => Promise.resolve({ ok: true });
     assert.deepEqual((await post(`key-${undecided}`)).json(), { ok: true });
   }
 });
-test('repeats - a command that the engine did not confirm in time is never repeated under the same key', async () => {
-  work = () => Promise.reject(new ServiceError('engine_timeout', 'not confirmed'));
-  assert.equal(code(await post('key-unknown')), 'engine_timeout');
-  work = () => Promise.resolve({ ok: true });
-  assert.equal(code(await post('key-unknown')), 'engine_timeout');
+test('repeats - a command that may have taken effect is never repeated under the same key', async () => {
+  for (const [key, error] of [
+    ['engine_timeout', new ServiceError('engine_timeout', 'not confirmed')],
+    [
+      'engine_unavailable',
+      markUncertain(new ServiceError('engine_unavailable', 'the link broke after the sending')),
+    ],
+    ['internal', new Error('a fault of the service')],
+  ] as const) {
+    work = () => Promise.reject(error as Error);
+    assert.equal(code(await post(`key-unknown-${key}`)), key);
+    work = () => Promise.resolve({ ok: true });
+    assert.equal(code(await post(`key-unknown-${key}`)), key);
+  }
+});
+test('repeats - the spelling of a path parameter does not make another request', async () => {
+  await post('key-spelling', { note: 'a' }, 'user', '/api/v1/calls/ast1:1764.1/work');
+  const again = await post('key-spelling', { note: 'a' }, 'user', '/api/v1/calls/ast1%3A1764.1/work');
+  assert.equal(again.headers['idempotency-replayed'], 'true');
+  const other = await post('key-spelling', { note: 'a' }, 'user', '/api/v1/calls/ast1:1764.2/work');
+  assert.equal(other.headers['idempotency-replayed'], undefined);
+  assert.equal(runs, 2);
 });
 test('repeats - a request that the checks reject does not use up its key', async () => {
   assert.equal((await post('key-6', { wrong: 1 })).statusCode, 400);

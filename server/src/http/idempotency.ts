@@ -2,7 +2,7 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createIndex, createTable } from '../core/schema.ts';
-import { ServiceError } from '../core/errors.ts';
+import { ServiceError, isUncertain } from '../core/errors.ts';
 import { seal, unseal } from '../core/seal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { App } from '../ports/http.ts';
@@ -16,10 +16,10 @@ const PURGE_EVERY_MS = 60_000;
 /** Rows deleted per statement; other writes run between two statements. */
 const PURGE_ROWS = 500;
 /**
- * Statuses that prove nothing was done, so the same key may try again. 504 is not among them: the engine may
- * have run the command, which the same key must not run twice.
+ * Statuses after which the same key may try again, unless the error is marked as uncertain. 500 and 504 are not among them:
+ * the command may have run, and the same key must not run it twice.
  */
-const UNDECIDED = new Set([408, 429, 500, 503]);
+const UNDECIDED = new Set([408, 429, 503]);
 
 export interface StoredReply {
   readonly status: number;
@@ -171,6 +171,8 @@ export interface Attempt {
     readonly status: number;
     readonly content_type: string;
     readonly body: Buffer | null;
+    /** True if a failed change may have taken effect. */
+    readonly uncertain: boolean;
   }): Promise<void>;
 }
 /** Handles repeated requests, by REST and as command frames. */
@@ -183,11 +185,14 @@ export interface Repeats {
 }
 export interface Repeat {
   readonly person: number;
-  /** Path and query of a REST request, as sent; for a command frame, its path with encoded parameters. */
+  /** Path of `addressOf`, and the query of a REST request as sent. */
   readonly address: string;
   readonly key: unknown;
   readonly body: unknown;
 }
+/** Path of an operation with its parameters encoded, so that REST and command frames name a request alike. */
+export const addressOf = (path: string, params: Readonly<Record<string, string | number>>): string =>
+  path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name] ?? '')));
 declare module 'fastify' {
   interface FastifyInstance {
     repeats: Repeats;
@@ -246,14 +251,15 @@ function createRepeats(store: IdempotencyStore | undefined): Repeats {
         throw error;
       }
       return {
-        async end({ status, content_type, body: answered }) {
+        async end({ status, content_type, body: answered, uncertain }) {
+          const isUndone = UNDECIDED.has(status) && !uncertain;
           const kept =
-            UNDECIDED.has(status) || answered === null || answered.length > MAX_BODY
+            isUndone || answered === null || answered.length > MAX_BODY
               ? null
               : { status, content_type, body: answered };
           try {
             if (kept !== null) await store.finish(id, key, kept);
-            else if (UNDECIDED.has(status)) await store.forget(id);
+            else if (isUndone) await store.forget(id);
           } catch {
             // The request took effect and its reply is sent; a repeat is answered with an unknown outcome.
           } finally {
@@ -282,6 +288,7 @@ function sameBody(first: string, second: string): void {
 export function addIdempotency(app: App, store: IdempotencyStore | undefined): void {
   const repeats = createRepeats(store);
   const attempts = new WeakMap<FastifyRequest, Attempt>();
+  const uncertain = new WeakSet<FastifyRequest>();
   app.decorate('repeats', repeats);
   if (store !== undefined) keepPurged(app, store);
 
@@ -292,7 +299,9 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
     const first = isKeyed ? begin : config.permit && permitted;
     if (first === undefined) return;
     route.preHandler = [first, ...[route.preHandler ?? []].flat()];
-    if (first === begin) route.onSend = [...[route.onSend ?? []].flat(), finish];
+    if (first !== begin) return;
+    route.onError = [...[route.onError ?? []].flat(), note];
+    route.onSend = [...[route.onSend ?? []].flat(), finish];
   });
 
   function permit(request: FastifyRequest): void {
@@ -310,14 +319,20 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
     const key = request.headers['idempotency-key'];
     if (request.caller === null) return undefined;
     if (key === undefined) return permit(request);
-    const { url: address, body } = request;
-    const repeat = { person: request.caller.person_id, address, key, body };
+    const { url, body } = request;
+    const path = addressOf(request.routeOptions.url!, request.params as Record<string, string | number>);
+    const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+    const repeat = { person: request.caller.person_id, address: path + query, key, body };
     const begun = await repeats.begin(repeat, () => permit(request));
     if (!('end' in begun)) return replay(reply, begun);
     attempts.set(request, begun);
     return undefined;
   }
 
+  function note(request: FastifyRequest, _reply: FastifyReply, error: Error, done: () => void): void {
+    if (isUncertain(error)) uncertain.add(request);
+    done();
+  }
   async function finish(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
     const attempt = attempts.get(request);
     if (attempt === undefined) return payload;
@@ -325,7 +340,7 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
     const body =
       Buffer.isBuffer(payload) || typeof payload === 'string' ? Buffer.from(payload as string) : null;
     const content_type = String(reply.getHeader('content-type') ?? '');
-    await attempt.end({ status: reply.statusCode, content_type, body });
+    await attempt.end({ status: reply.statusCode, content_type, body, uncertain: uncertain.has(request) });
     return payload;
   }
 }

@@ -8,10 +8,11 @@ import { isFileBody } from '@offhook/contract/operation.ts';
 import type { Operation } from '@offhook/contract/operation.ts';
 import { NoFields } from '@offhook/contract/session.ts';
 import { checkInput, inputValidator } from '../core/check-input.ts';
-import { ServiceError, problemOf } from '../core/errors.ts';
+import { ServiceError, isUncertain, markUncertain, problemOf } from '../core/errors.ts';
 import { say } from '../core/said.ts';
 import type { App, Caller } from '../ports/http.ts';
 import type { Actor, AnyServed, Command, Commands } from '../ports/operations.ts';
+import { addressOf } from './idempotency.ts';
 
 /** Throws `forbidden` if the caller lacks the level or, for an API key, the scope. */
 export function checkAccess(
@@ -66,7 +67,11 @@ function runnable(op: Operation, handler: Runnable['run'], held: Runnable['held'
 function recorded(handler: Runnable['run'], app: App): Runnable['run'] {
   return async (who, input) => {
     const reply = await handler(who, input);
-    await app.recorded();
+    try {
+      await app.recorded();
+    } catch (error) {
+      throw markUncertain(error);
+    }
     return reply;
   };
 }
@@ -177,9 +182,7 @@ async function once(
   },
 ): Promise<unknown> {
   const { person, key, input, permit, work } = run;
-  const address = op.path.replaceAll(/:(\w+)/g, (_, name: string) =>
-    encodeURIComponent(input.params[name] ?? ''),
-  );
+  const address = addressOf(op.path, input.params);
   const begun = await app.repeats.begin({ person, address, key, body: input.body }, permit);
   if (!('end' in begun)) {
     const kept: unknown = JSON.parse(begun.body.toString('utf8'));
@@ -187,8 +190,9 @@ async function once(
     const { code, detail } = kept as Problem;
     throw new ServiceError(code as ErrorCode, detail);
   }
-  const kept = (status: number, value: unknown) =>
+  const kept = (status: number, value: unknown, uncertain = false) =>
     begun.end({
+      uncertain,
       status,
       content_type: status < 400 ? 'application/json; charset=utf-8' : 'application/problem+json',
       body: Buffer.from(JSON.stringify(value)),
@@ -199,7 +203,7 @@ async function once(
     return result;
   } catch (error) {
     const problem = problemOf(error);
-    await kept(problem.status, problem);
+    await kept(problem.status, problem, isUncertain(error));
     throw error;
   }
 }
