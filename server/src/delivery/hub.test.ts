@@ -374,6 +374,24 @@ test('hub - after a round that took long the next one waits, so that its readers
   hub.close();
 });
 
+test('hub - pauses after which the rounds have hardly more events end for a time', async () => {
+  const { hub, clock, commit, reader } = slowHub();
+  const readers = [reader(), reader()];
+  for (const one of readers) hub.attach(one, ['queues', EVERYONE], 0, 0);
+  // Each commit waits for the round before, as the engine does for clients that react to an event.
+  const pauses: number[] = [];
+  for (let n = 0; n < 150; n += 1) {
+    const { writes } = clock;
+    await commit(...Array.from({ length: 10 }, () => offer('a', '1')));
+    if (clock.writes > writes) continue;
+    pauses.push(n);
+    clock.time += 50;
+    await settled(hub, readers);
+  }
+  assert.deepEqual(pauses, [5, 6, 7, 8, 141, 142, 143, 144]);
+  hub.close();
+});
+
 test('hub - rounds for different readers follow without a pause, and so does the rest of a page', async () => {
   const { hub, clock, commit, reader } = slowHub();
   const [one, other] = [reader(), reader()];

@@ -34,9 +34,13 @@ const PULL_MS = 6;
  * ms, and none below `leastWork` ms. A write to a socket costs about the same for one event and for ten, so readers of
  * many events are written to less often.
  */
-const REST = { times: 4, most: 50, leastWork: 2 };
-/** Only a hub under lasting load pauses: after `rounds` rounds, each at most `gap` ms after the pause before it. */
-const IN_A_ROW = { rounds: 4, gap: 10 };
+const REST = { times: 4, most: 50, leastWork: 2, leastRows: 8, leastGain: 1.6 };
+/**
+ * Only a hub under lasting load pauses: after `rounds` rounds, each at most `gap` ms after the pause before it. `pauses`
+ * pauses after which the rounds had hardly more rows saved no writes and only delayed them: the next one is tried `vain` rounds
+ * later. Clients that send their next request after an event cause such rounds.
+ */
+const IN_A_ROW = { rounds: 4, gap: 10, pauses: 4, vain: 128 };
 const MAX_BEHIND = 1024 * 1024;
 const RETRY_MS = 500;
 /** How long unused pages are kept. */
@@ -79,6 +83,12 @@ export class Hub {
   /** Seq after which the rows of the previous round began. */
   #before = Infinity;
   #inARow = 0;
+  #paused = false;
+  /** Most rows of the rounds in a row before the first pause. */
+  #unpausedRows = 0;
+  /** Pauses since they were last judged, and rows of the rounds after them. */
+  #pauses = 0;
+  #pausedRows = 0;
   /** Time before which no round begins: the end of the previous round and of its pause. */
   #notBefore = -Infinity;
   #resting: NodeJS.Timeout | undefined;
@@ -217,7 +227,7 @@ export class Hub {
       if (began < this.#notBefore) return;
       this.#round = this.#nextRound();
       if (this.#round === null) return;
-      this.#inARow = began - this.#notBefore <= IN_A_ROW.gap ? this.#inARow + 1 : 0;
+      this.#countInARow(this.#round, began);
     }
     const round = this.#round;
     const finished = this.#continue(round, began + this.#turnMs);
@@ -227,7 +237,21 @@ export class Hub {
     this.#done = round.to;
     this.#before = round.from;
     this.#round = null;
-    this.#notBefore = now + this.#pauseAfter(round);
+    const pause = this.#pauseAfter(round);
+    this.#paused = pause > 0;
+    this.#notBefore = now + pause;
+  }
+  #countInARow({ from, to }: Round, began: number): void {
+    const rows = to - from;
+    this.#inARow = began - this.#notBefore <= IN_A_ROW.gap ? this.#inARow + 1 : 0;
+    if (this.#inARow <= 0) this.#unpausedRows = this.#pausedRows = this.#pauses = 0;
+    else if (this.#inARow <= IN_A_ROW.rounds) this.#unpausedRows = Math.max(this.#unpausedRows, rows);
+    if (!this.#paused) return;
+    this.#pausedRows += rows;
+    if (++this.#pauses < IN_A_ROW.pauses) return;
+    const least = Math.max(REST.leastRows, REST.leastGain * this.#unpausedRows);
+    if (this.#pausedRows < this.#pauses * least) this.#inARow = -IN_A_ROW.vain;
+    this.#pausedRows = this.#pauses = 0;
   }
   /** Pause in ms; 0 if more rows already wait, because the lag would grow with their number. */
   #pauseAfter({ isLast, work, visited, again }: Round): number {
