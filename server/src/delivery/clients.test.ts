@@ -43,10 +43,11 @@ class Quiet extends Client {
   caughtUp(): void {}
 }
 
-const clientsOf = (heartbeatMs: number): Clients =>
+const DIRECTORY = { onChange: nothing, queuesOf: () => [] } as never as Directory;
+const clientsOf = (heartbeatMs: number, directory = DIRECTORY): Clients =>
   new Clients({
     hub: { safeCursorOf: () => 1, leave: () => {} } as never as Hub,
-    directory: { onChange: nothing, queuesOf: () => [] } as never as Directory,
+    directory,
     credentials: { onSessionEnded: nothing, onKeyEnded: nothing } as never as Credentials,
     clock,
     heartbeatMs,
@@ -118,4 +119,23 @@ test('delivery/clients - whose unsent bytes stay for two heartbeats is too slow,
     clients.close();
   }
   assert.ok(performance.now() - began >= 300);
+});
+
+test('delivery/clients - an open stream gets the new name of its person', (t) => {
+  let onChange = (): void => {};
+  const person = { id: 1, level: 'agent', extension: '', username: 'zoe', active: true };
+  const directory = {
+    version: 1,
+    people: () => [{ ...person }],
+    queuesOf: () => [],
+    onChange: (listener: () => void) => ((onChange = listener), () => {}),
+  };
+  const clients = clientsOf(1_500, directory as never as Directory);
+  t.after(() => clients.close());
+  const client = new Quiet(() => {});
+  clients.add(client);
+  person.username = 'zoë';
+  directory.version += 1;
+  onChange();
+  assert.equal(client.caller.username, 'zoë');
 });

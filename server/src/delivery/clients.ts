@@ -93,7 +93,10 @@ export class Clients {
     if (who === undefined || !who.active) return null;
     const { extension, level, username } = who;
     const since_ms = this.#options.directory.heldSince?.(extension) ?? 0;
-    return extension === caller.extension && level === caller.level && since_ms === (caller.since_ms ?? 0)
+    return extension === caller.extension &&
+      level === caller.level &&
+      username === caller.username &&
+      since_ms === (caller.since_ms ?? 0)
       ? caller
       : { ...caller, extension, level, username, since_ms };
   }
@@ -180,9 +183,9 @@ export class Clients {
       ? []
       : this.#options.directory.queuesOf(caller.extension).map((queue) => queue.name);
   }
-  /** Everything a person's rights are computed from; most directory changes leave it equal. */
+  /** Everything a person's rights and name are computed from; most directory changes leave it equal. */
   #basisOf(caller: Caller): string {
-    return `${caller.level} ${caller.extension} ${historySince(caller)} ${this.#ownQueues(caller).join(' ')}`;
+    return `${caller.username} ${caller.level} ${caller.extension} ${historySince(caller)} ${this.#ownQueues(caller).join(' ')}`;
   }
   #refreshAll(): void {
     const bases = new Map<number, string>();
