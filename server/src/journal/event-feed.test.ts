@@ -21,7 +21,13 @@ const rowsOf = (from: number, to: number): JournalRow[] =>
 async function feed(
   t: TestContext,
   end: StreamEnd,
-  { rows = rowsOf(1, 200), began = 1, fails = 0 }: { rows?: JournalRow[]; began?: number; fails?: number },
+  {
+    rows = rowsOf(1, 200),
+    began = 1,
+    fails = 0,
+    page = Infinity,
+    onRead = () => {},
+  }: { rows?: JournalRow[]; began?: number; fails?: number; page?: number; onRead?: () => void },
 ) {
   const got: number[] = [];
   let left = fails;
@@ -31,7 +37,10 @@ async function feed(
     began,
     head,
     tail,
-    read: (after: number, limit: number) => rows.filter(({ seq }) => seq > after).slice(0, limit),
+    read(after: number, limit: number) {
+      onRead();
+      return rows.filter(({ seq }) => seq > after).slice(0, Math.min(limit, page));
+    },
     waitFor: (_: number, signal?: AbortSignal) =>
       new Promise<void>((_resolve, reject) => {
         signal?.addEventListener('abort', () => reject(signal.reason as Error));
@@ -65,6 +74,18 @@ test('event feed - a new stream gets every event that is kept, one with events t
     await until('all', () => one.finding().ok && one.behind() === 0);
     assert.deepEqual(got, seqs(from, 200));
   }
+});
+test('event feed - other work runs between the reads that look for the time of an expired stream', async (t) => {
+  let [pages, at_once, most] = [0, 0, 0];
+  const onRead = (): void => {
+    pages += 1;
+    most = Math.max(most, ++at_once);
+    setImmediate(() => (at_once = 0));
+  };
+  const { one } = await feed(t, { at: 'expired', since: 199_000 }, { page: 10, onRead });
+  await until('all', () => one.finding().ok && one.behind() === 0);
+  assert.ok(pages > 10, `${pages} reads`);
+  assert.ok(most <= 4, `${most} reads in one turn of the loop`);
 });
 test('event feed - an append of which a part arrived goes on after it', async (t) => {
   const { one, got } = await feed(t, { at: 'begin' }, { fails: 3 });

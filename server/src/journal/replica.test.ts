@@ -229,6 +229,26 @@ test('replica - news that comes while the log is read is not missed', async (t) 
   }
   assert.ok(median(waits) < OWN_PACE_MS, `${waits.map(Math.round).join(' ')} ms`);
 });
+test('replica - a cursor that is sought while the log is read waits for the next read only', async (t) => {
+  const s = await scene(t);
+  const { replica } = await s.open();
+  replica.hear({ epoch: 'first-epoch', head: 0 });
+  const waits: number[] = [];
+  for (let head = 1; head <= 9; head += 1) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    s.slow = promise;
+    const { reads } = s;
+    await until('a read under way', () => s.reads > reads);
+    await s.write(1);
+    const reached = replica.reach(head);
+    s.slow = null;
+    resolve();
+    const released = performance.now();
+    await reached;
+    waits.push(performance.now() - released);
+  }
+  assert.ok(median(waits) < OWN_PACE_MS, `${waits.map(Math.round).join(' ')} ms`);
+});
 test('replica - doubled, late and forged news cost at most one read between two of its own', async (t) => {
   const s = await scene(t);
   await s.write(5);

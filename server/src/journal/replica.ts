@@ -47,6 +47,8 @@ export class Replica {
   #readAt = -Infinity;
   #siteHead: number;
   #wake: (() => void) | null = null;
+  /** True from a call of `reach` until the next read begins. */
+  #sought = false;
   /** Time until which no rows are appended to the copy, in ms of the steady clock. */
   #heldUntil = -Infinity;
   #meetAt: number | null = null;
@@ -102,6 +104,7 @@ export class Replica {
     const whole = Promise.withResolvers<void>();
     const waiting = { after: this.#begun, resolve: whole.resolve };
     this.#waiting.add(waiting);
+    this.#sought = true;
     this.hurry();
     try {
       await Promise.race([journal.waitFor(seq, late), whole.promise]);
@@ -164,11 +167,14 @@ export class Replica {
   async #pause(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     if (this.#stop.signal.aborted) return;
+    // A read that was under way at the time of the call may lack the event.
+    if (this.#sought) resolve();
     this.#wake = resolve;
     const timer = setTimeout(resolve, this.hears() && !this.#held ? WOKEN_MS : FOLLOW_MS);
     await promise;
     clearTimeout(timer);
     this.#wake = null;
+    this.#sought = false;
   }
   /** Reads the log once; true if more rows are known to follow. */
   async #step(): Promise<boolean> {
