@@ -110,7 +110,11 @@ test('second factor - enrolled with the password, on only when it is confirmed',
     ),
     is('otp_required'),
   );
-  assert.equal(await site.sessions.otp.isOn(5), false);
+  const { schema } = site.store.db();
+  await schema.alterTable('otp_recovery').renameTo('elsewhere').execute();
+  await assert.rejects(site.sessions.otp.confirm(me, digits(), ip()), /otp_recovery/);
+  await schema.alterTable('elsewhere').renameTo('otp_recovery').execute();
+  assert.equal(await site.sessions.otp.isOn(5), false, 'not on without recovery codes');
   codes = await site.sessions.otp.confirm(me, digits(), ip());
   assert.equal(new Set(codes).size, 8);
   assert.equal(await site.sessions.otp.isOn(5), true);

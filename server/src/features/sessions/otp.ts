@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { createTable } from '../../core/schema.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -60,10 +60,15 @@ export async function createOtp(store: Store, clock: Clock): Promise<Otp> {
   const rows = await db.selectFrom('otp').select('person_id').where('confirmed_at', 'is not', null).execute();
   const on = new Set(rows.map((row) => row.person_id));
   /** Accepts valid digits once; false if they are wrong or were used before. */
-  async function take(row: Tables['otp'], digits: string, confirmedAt: number | null): Promise<boolean> {
+  async function take(
+    by: Kysely<Tables>,
+    row: Tables['otp'],
+    digits: string,
+    confirmedAt: number | null,
+  ): Promise<boolean> {
     const step = stepOf(Buffer.from(row.secret, 'hex'), digits, clock.now(), row.last_step);
     if (step === undefined) return false;
-    const { numUpdatedRows } = await db
+    const { numUpdatedRows } = await by
       .updateTable('otp')
       .set({ last_step: step, confirmed_at: confirmedAt })
       .where('person_id', '=', row.person_id)
@@ -82,7 +87,7 @@ export async function createOtp(store: Store, clock: Clock): Promise<Otp> {
       if (row === undefined || row.confirmed_at === null) return 'off';
       const text = given.replaceAll(/\s/g, '');
       if (text === '') return 'missing';
-      if (await take(row, text, row.confirmed_at)) return 'right';
+      if (await take(db, row, text, row.confirmed_at)) return 'right';
       const { numDeletedRows } = await db
         .deleteFrom('otp_recovery')
         .where('person_id', '=', personId)
@@ -108,14 +113,14 @@ export async function createOtp(store: Store, clock: Clock): Promise<Otp> {
       if (row?.confirmed_at != null) {
         throw new ServiceError('otp_already_on', 'the second factor is on already');
       }
-      if (row === undefined || !(await take(row, digits, clock.now()))) {
-        throw new ServiceError(
-          'otp_required',
-          'the digits do not match those that the authenticator shows now',
-        );
-      }
       const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
       await store.transaction<Tables, void>(async (trx) => {
+        if (row === undefined || !(await take(trx, row, digits, clock.now()))) {
+          throw new ServiceError(
+            'otp_required',
+            'the digits do not match those that the authenticator shows now',
+          );
+        }
         await trx.deleteFrom('otp_recovery').where('person_id', '=', personId).execute();
         await trx
           .insertInto('otp_recovery')
