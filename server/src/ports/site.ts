@@ -3,10 +3,6 @@ import type { Endpoint, PauseReason } from './directory.ts';
 import type { FoundAddress } from './external-address.ts';
 import type { TrunkServer } from './trunk-servers.ts';
 
-/**
- * Input of the renderer: the validated configuration of one site. Objects with the contract's own shape are typed as
- * `ConfigBody`; inactive people, disabled trunks and the like are already removed.
- */
 /** Encrypted media of desk phones and trunks. */
 export type SrtpRule = ConfigBody<'extension'>['srtp'];
 /** True for an extension or a queue of the engine that is rendered. */
@@ -129,6 +125,10 @@ export interface FeatureCode {
 }
 /** Addresses and ports under which this machine is reached from outside. */
 export type SiteNetwork = ConfigBody<'network'>;
+/**
+ * Input of the renderer: the validated configuration of one site. Objects with the contract's own shape are typed as
+ * `ConfigBody`; inactive people, disabled trunks and the like are already removed.
+ */
 export interface Site {
   readonly extensions: readonly SiteExtension[];
   readonly queues: readonly SiteQueue[];

@@ -177,8 +177,9 @@ describe('two engines of a site', () => {
     await got.answer();
     await call.answered();
     await until('its answer', () => told('call.answered').length > 0);
-    const [live, ...more] = model.view.calls();
-    assert.deepEqual(more, []);
+    // Each engine reports its half by its own link, so the halves may be two calls until the second link has reported both.
+    await until('one call', () => model.view.calls().length === 1);
+    const [live] = model.view.calls();
     assert.deepEqual(live!.legs.map((leg) => `${leg.extension} ${leg.state}`).toSorted(), [
       '1001 connected',
       '1002 connected',
@@ -197,11 +198,18 @@ describe('two engines of a site', () => {
     await until('the end of the hold', () => told('call.retrieved').length > 0);
     await got.hangup();
     await call.ended();
-    await until('its end', () => told('call.ended').length > 0);
-    assert.deepEqual(model.view.calls(), []);
-    const about = told('call.started', 'call.answered', 'call.ended').map((event) => event.subject);
-    assert.deepEqual(new Set(about).size, 1);
-    assert.equal(about.length, 3);
+    await until('its end', () => model.view.calls().length === 0);
+    const merged = told('call.ended').flatMap(({ subject, data }) =>
+      (data as { reason: string }).reason === 'merged' ? [subject] : [],
+    );
+    const about = told('call.started', 'call.answered', 'call.ended').filter(
+      ({ subject }) => !merged.includes(subject),
+    );
+    assert.deepEqual(new Set(about.map(({ subject }) => subject)).size, 1);
+    assert.deepEqual(
+      about.map(({ type }) => type),
+      ['call.started', 'call.answered', 'call.ended'],
+    );
     await until(
       'its rows',
       async () => (await calls('1001')).length === 1 && (await calls('1002')).length === 1,

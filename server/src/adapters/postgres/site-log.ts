@@ -135,11 +135,12 @@ export function openPostgresSiteLog(url: string): SiteLog {
     },
     append,
     read,
-    trim: (term, below) => trim(session, term, below),
+    trim: (term, below) => trim(session, term, below, own),
     async restart(term, { epoch, began }) {
       const { count } = await session.ask(
-        `update offhook_log set epoch = $2, began = $3, head = $3::bigint - 1, sum = $4 where term = $1 and head < $3`,
-        [term, epoch, began, firstCheck(epoch)],
+        `update offhook_log set epoch = $2, began = $3, head = $3::bigint - 1, sum = $4
+          where term = $1 and head < $3 and ($5::text is null or holder = $5)`,
+        [term, epoch, began, firstCheck(epoch), own],
       );
       return count === 1;
     },
@@ -147,10 +148,11 @@ export function openPostgresSiteLog(url: string): SiteLog {
   };
 }
 
-async function trim(session: OneSession, term: number, below: number): Promise<void> {
+async function trim(session: OneSession, term: number, below: number, own: string | null): Promise<void> {
   const { count } = await session.ask(
-    'update offhook_log set tail = greatest(tail, least($2, head + 1)) where term = $1',
-    [term, below],
+    `update offhook_log set tail = greatest(tail, least($2, head + 1))
+      where term = $1 and ($3::text is null or holder = $3)`,
+    [term, below, own],
   );
   for (let deleted = count === 1 ? TRIM_ROWS : 0; deleted === TRIM_ROWS;) {
     const gone = await session.ask(
