@@ -7,7 +7,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import { nodeId } from '@offhook/contract/ids.ts';
 import { HistoryQuery } from '@offhook/contract/history.ts';
+import { recordedIn } from '../../../test/support/call-records.ts';
 import { historyJournal } from '../../../test/support/history-journal.ts';
 import { batchOf, historyScene, NODE, recorded, recordingFile } from '../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../test/support/history-scene.ts';
@@ -20,15 +22,17 @@ import type { CallRecords } from '../../ports/call-records.ts';
 import { forgetfulAudit, noRecordings } from '../../../test/support/conversations-rig.ts';
 import { createHistory } from './feature.ts';
 import type { History } from './feature.ts';
+import { readFact, writeFact } from './store/store.ts';
+import type { Tables } from './store/tables.ts';
 
 const everything = HistoryQuery.parse({ limit: '100' });
 const PLAIN = { zone: 'UTC', country: '', recordings: noRecordings, audit: forgetfulAudit };
-const linked = (boot_id: string, at: number): DomainEvent => ({
+const linked = (boot_id: string, at: number, node: string = NODE): DomainEvent => ({
   type: 'engine.link_up',
-  subject: `engine/${NODE}`,
+  subject: `engine/${node}`,
   at,
   observed: 'live',
-  data: { node: NODE, boot_id },
+  data: { node, boot_id },
 });
 async function open(scene: HistoryScene, file: string, log: Log = silent): Promise<History> {
   const journal = historyJournal();
@@ -124,6 +128,38 @@ test('history - a new start of the engine ends the open conversations of the pre
   await until('the conversation is closed', async () => (await count(history, '1001')) === 1);
   await setImmediate();
   assert.equal(await count(history, '1002'), 1);
+});
+
+test('history - a failover is no restart of an engine of another node', async () => {
+  // The second one is of an earlier version, under the leading node a.
+  for (const before of ['x', 'a x']) {
+    await using scene = await historyScene();
+    const { store, directory } = scene;
+    const db = store.db<Tables>();
+    const there = recordedIn(nodeId('h'), recordingFile('internal-answered')).slice(0, 8);
+    const after = there.at(-1)!.at_us / 1000 + 1000;
+    await writeFact(db, 'boot:h', before);
+    await scene.feed(...there);
+    const records: CallRecords = { read: async function* () {} };
+    await using history = await createHistory({
+      store,
+      directory,
+      clock: systemClock,
+      log: silent,
+      node: 'b',
+      records,
+      others: new Map([['h', records]]),
+      ...historyJournal().deps,
+      ...PLAIN,
+    });
+    history.onDomainEvent(linked('x', after, 'h'));
+    history.onDomainEvent(linked('y', after));
+    await until('both starts', async () => (await readFact(db, 'boot')) === 'b y');
+    assert.deepEqual(await scene.rows(), [], `stored: ${before}`);
+    history.onDomainEvent(linked('z', after, 'h'));
+    await until('the end of its calls', async () => (await scene.rows()).length === 2);
+    assert.equal(await readFact(db, 'boot:h'), 'z');
+  }
 });
 
 test('history - closing stops everything, also while the source cannot be read', async () => {

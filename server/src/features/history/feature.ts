@@ -99,6 +99,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
     ...deps,
     log,
     ingest,
+    others: [...(deps.others?.keys() ?? [])],
     caughtUpAt: () => records.caughtUpAt?.() ?? null,
   });
   const stop = new AbortController();
@@ -178,8 +179,9 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
       publisher.onDomainEvent(event);
       if (event.type !== 'engine.link_up') return;
       const other = deps.others?.has(event.data.node) === true ? event.data.node : undefined;
-      // Engines of two nodes may have started in the same second, so the id of a start contains a node.
-      const boot_id = deps.node == null ? event.data.boot_id : `${deps.node} ${event.data.boot_id}`;
+      // Engines of two leading nodes may have started in the same second, so the id of their starts contains the node.
+      const ofLeader = other === undefined && deps.node != null;
+      const boot_id = ofLeader ? `${deps.node} ${event.data.boot_id}` : event.data.boot_id;
       boots = boots.then(() =>
         persist('closing the conversations of an earlier life of the engine', () =>
           ingest.engineBooted(boot_id, event.at, other),

@@ -4,7 +4,14 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { recordedIn } from '../../../../test/support/call-records.ts';
-import { NODE, historyScene, inPieces, recordingFile } from '../../../../test/support/history-scene.ts';
+import {
+  NODE,
+  historyScene,
+  inPieces,
+  later,
+  recorded,
+  recordingFile,
+} from '../../../../test/support/history-scene.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
 import { e164In } from '../../../numbers/e164.ts';
@@ -108,5 +115,23 @@ test('history engines - a call whose other half died with its engine ends withou
   assert.deepEqual(await scene.rows(), []);
   await ingest.engineBooted('second', first.at(-1)!.at_us / 1000 + 1000, 'b');
   await ingest.closeHalves();
+  assert.equal((await scene.rows()).length, 2);
+});
+
+test('history engines - many older calls without an end keep no half open, and each is examined again', async () => {
+  await using scene = await historyScene();
+  const ingest = besideB(scene);
+  const last = A.findIndex(({ type }) => type === 'linked_end');
+  const first = A.slice(0, last + 1);
+  const half = B.filter(({ type, at_us }) => at_us < first.at(-1)!.at_us && type !== 'hangup').slice(0, 6);
+  const open = recorded('internal-answered').filter(({ type }) => !['hangup', 'channel_end'].includes(type));
+  await ingest.engineBooted('first', half[0]!.at_us / 1000 - 60_000, 'b');
+  // As many as are examined at once.
+  await scene.feed(...Array.from({ length: 50 }, (_, i) => later(open, i * 60)).flat());
+  await scene.feed(...first, ...half);
+  for (let i = 0; i < 2; i += 1) await ingest.closeHalves();
+  assert.deepEqual(await scene.rows(), []);
+  await ingest.engineBooted('second', first.at(-1)!.at_us / 1000 + 1000, 'b');
+  for (let i = 0; i < 2; i += 1) await ingest.closeHalves();
   assert.equal((await scene.rows()).length, 2);
 });

@@ -15,7 +15,7 @@ import { createPace, beginTelling } from './tell.ts';
 import { BUILT, packRecords, recordsOf, storeRecords } from '../store/packs.ts';
 import { inOrder, isChannel, withDirectory } from '../record/records.ts';
 import type { KnownRecord } from '../record/records.ts';
-import type { Tables } from '../store/tables.ts';
+import type { ConversationRow, Tables } from '../store/tables.ts';
 import type { Pace, TellDeps } from './tell.ts';
 
 /** Malformed lines kept for support. */
@@ -69,7 +69,10 @@ export interface Ingest {
    * start. `node`: node of another engine of the site.
    */
   engineBooted(boot: string, at_ms: number, node?: string): Promise<void>;
-  /** Closes calls between two engines that ended at one of them over a minute ago and lack records of the other. */
+  /**
+   * Closes calls between two engines that ended at one of them over a minute ago and lack records of the other. Examines
+   * `AT_ONCE` of the open conversations; the next call continues after them.
+   */
   closeHalves(): Promise<void>;
   /** Closes conversations whose end was lost, and packs old call records. */
   tidy(): Promise<void>;
@@ -103,6 +106,8 @@ class RecordIngest implements Ingest {
   /** True if more call records follow the newest batch. */
   #behind = false;
   readonly #others: readonly string[];
+  /** Newest conversation that `closeHalves` examined; null to begin with the oldest. */
+  #halfAt: Pick<ConversationRow, 'last_us' | 'root'> | null = null;
   constructor(deps: IngestDeps) {
     this.#others = deps.others ?? [];
     this.#deps = deps;
@@ -166,7 +171,9 @@ class RecordIngest implements Ingest {
   async engineBooted(boot: string, at_ms: number, node?: string): Promise<void> {
     const [known_boot, restart] = [keyFor('boot', node), keyFor('restarted_us', node)];
     const restarted = await this.#deps.store.transaction<Tables, number>(async (db) => {
-      const known = await readFact(db, known_boot);
+      const stored = await readFact(db, known_boot);
+      // Earlier versions put the leading node before the start of another engine.
+      const known = node === undefined ? stored : (stored?.split(' ').at(-1) ?? null);
       if (known !== boot) await writeFact(db, known_boot, boot);
       if (known !== null && known !== boot) await writeFact(db, restart, String(at_ms * 1000));
       return Number((await readFact(db, restart)) ?? 0);
@@ -177,17 +184,21 @@ class RecordIngest implements Ingest {
   }
   async closeHalves(): Promise<void> {
     const { clock, store } = this.#deps;
-    await store.transaction<Tables, void>(async (db) => {
+    const after = this.#halfAt;
+    const closed: string[] = [];
+    const open = await store.transaction<Tables, readonly ConversationRow[]>(async (db) => {
       const restarts = await this.#restarts(db);
-      const open = await db
+      let wanted = db
         .selectFrom('history_conversations')
         .selectAll()
         .where('built', '=', BUILT.no)
         .where('closing', '=', 1)
-        .where('last_us', '<', (clock.now() - HALF_MS) * 1000)
-        .orderBy('last_us')
-        .limit(AT_ONCE)
-        .execute();
+        .where('last_us', '<', (clock.now() - HALF_MS) * 1000);
+      if (after !== null)
+        wanted = wanted.where((e) =>
+          e(e.refTuple('last_us', 'root'), '>', e.tuple(e.val(after.last_us), e.val(after.root))),
+        );
+      const open = await wanted.orderBy('last_us').orderBy('root').limit(AT_ONCE).execute();
       const records = await recordsOf(
         db,
         open.map((row) => row.root),
@@ -195,10 +206,15 @@ class RecordIngest implements Ingest {
       const telling = beginTelling(db, this.#deps);
       for (const row of open) {
         const all = records.get(row.root)!;
-        if (isHalf(all, (node) => restarts.get(node) ?? 0)) telling.end(row, all, true);
+        if (!isHalf(all, (node) => restarts.get(node) ?? 0)) continue;
+        telling.end(row, all, true);
+        closed.push(row.root);
       }
       await telling.write();
+      return open;
     });
+    this.#halfAt = open.length < AT_ONCE ? null : open.at(-1)!;
+    for (const root of closed) this.#pace.over(root);
   }
   async tidy(): Promise<void> {
     const { clock, store } = this.#deps;
@@ -315,7 +331,7 @@ class RecordIngest implements Ingest {
   async #closeBefore(at_us: number, node: string | null): Promise<void> {
     const others = this.#others.map((one) => `${one}:`);
     for (;;) {
-      const closed = await this.#deps.store.transaction<Tables, number>(async (db) => {
+      const closed = await this.#deps.store.transaction<Tables, readonly ConversationRow[]>(async (db) => {
         const telling = beginTelling(db, this.#deps);
         let wanted = db
           .selectFrom('history_conversations')
@@ -331,9 +347,10 @@ class RecordIngest implements Ingest {
         );
         for (const row of open) telling.end(row, records.get(row.root)!, true);
         await telling.write();
-        return open.length;
+        return open;
       });
-      if (closed < AT_ONCE) return;
+      for (const { root } of closed) this.#pace.over(root);
+      if (closed.length < AT_ONCE) return;
     }
   }
 }

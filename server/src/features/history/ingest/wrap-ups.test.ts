@@ -5,6 +5,7 @@ import { nodeId } from '@offhook/contract/ids.ts';
 import { dying, historyScene, recorded } from '../../../../test/support/history-scene.ts';
 import { openMemoryJournal } from '../../../adapters/memory/journal-store.ts';
 import { eventOf, openJournal } from '../../../journal/journal.ts';
+import { readFact } from '../store/store.ts';
 import type { Tables } from '../store/tables.ts';
 import { createWrapUps } from './wrap-ups.ts';
 
@@ -71,4 +72,19 @@ test('wrap-ups - stored at their end, and their conversation is appended to the 
     assert.deepEqual(await db.selectFrom('conversations').select('change').executeTakeFirst(), before);
     assert.ok(before!.change >= 1 + n, 'it came again');
   }
+});
+
+test('wrap-ups - the position in the journal is stored at a site without wrap-ups, however few rows come at once', async () => {
+  await using scene = await historyScene();
+  const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
+  const wrapUps = createWrapUps({ store: scene.store, journal, eventOf });
+  const some = Array.from({ length: 400 }, (_, i) => agent('agent.talking', i, 'talking'));
+  for (let rows = 0; rows < 6_000; rows += some.length) {
+    journal.append(some);
+    await wrapUps.catchUp();
+  }
+  const place = JSON.parse((await readFact(scene.store.db<Tables>(), 'wrap_ups')) ?? 'null') as {
+    seq: number;
+  } | null;
+  assert.ok(place !== null && place.seq >= 5_000, `stored ${place?.seq} of ${journal.head}`);
 });

@@ -26,6 +26,8 @@ export function createWrapUps(deps: {
 }) {
   const { store, journal, eventOf } = deps;
   let place: Place | null = null;
+  /** Position that is stored, or where reading began. */
+  let kept = 0;
 
   async function begin(): Promise<Place> {
     const text = await readFact(store.db<Tables>(), 'wrap_ups');
@@ -50,8 +52,10 @@ export function createWrapUps(deps: {
   return {
     /** Stores the wrap-ups that the journal got since the last call. Throws `store_unavailable`. */
     async catchUp(): Promise<void> {
-      place ??= await begin();
-      let kept = place.seq;
+      if (place === null) {
+        place = await begin();
+        kept = place.seq;
+      }
       for (let at = Math.max(place.seq, journal.tail - 1); ;) {
         const rows = journal.read(at, PAGE);
         const last = rows.at(-1);
