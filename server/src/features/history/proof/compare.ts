@@ -8,7 +8,7 @@ import type { ConversationRecord } from '../record/record.ts';
 import { spokenMs } from '../record/figures.ts';
 import { inChunks } from '../store/store.ts';
 import type { Tables } from '../store/tables.ts';
-import type { Absence } from './gaps.ts';
+import type { Absences } from './gaps.ts';
 import type { Finding } from './findings.ts';
 import type { Story } from './stories.ts';
 import { recordsOfStory, talkOfStory } from './story-records.ts';
@@ -74,8 +74,8 @@ export async function storedOf(db: Kysely<Tables>, stories: readonly Story[]): P
 interface JournalView {
   /** True while the call lasts. */
   readonly isOpen: (call: string) => boolean;
-  /** True if the journal received no engine events during a part of the interval. */
-  readonly overlaps: (span: Absence) => boolean;
+  /** True if the journal received no events of an engine with one of these ids during a part of the interval. */
+  readonly overlaps: Absences['overlaps'];
 }
 /** Null if the call needs no finding; `waits` while a call merged with it lasts. */
 export function lackOf(story: Story, stored: Stored, journal: JournalView): Lack | 'waits' | null {
@@ -103,7 +103,7 @@ export function lackOf(story: Story, stored: Stored, journal: JournalView): Lack
   const comparable =
     !story.partial &&
     record.merged_from.length < calls.length &&
-    !journal.overlaps({ from: story.from, to: story.end!.at });
+    !journal.overlaps({ from: story.from, to: story.end!.at }, [...calls, ...story.legs.keys()]);
   const recordsMs = spokenMs(record);
   if (!comparable || Math.abs(recordsMs - journalMs) <= TOLERANCE_MS) return null;
   return lack('talk_time', recordsMs, journalMs > recordsMs);

@@ -1,15 +1,20 @@
 /** Times without engine events, and channels of the engine that neither the call records nor the journal have. */
 import type { Kysely } from 'kysely';
-import type { DomainEvent } from '@offhook/contract/events.ts';
+import { nodeOf } from '@offhook/contract/ids.ts';
+import type { JournalRow } from '../../../ports/journal-store.ts';
 import { inChunks } from '../store/store.ts';
 import type { Tables } from '../store/tables.ts';
 
 /** Milliseconds since 1970. */
-export interface Absence {
+interface Span {
   readonly from: number;
   readonly to: number;
 }
-export interface LostChannels extends Absence {
+/** `node`: node of another engine of the site; without it, the engine of the leading node. */
+export interface Absence extends Span {
+  readonly node?: string;
+}
+export interface LostChannels extends Span {
   readonly channels: number;
 }
 const KEPT = 200;
@@ -17,46 +22,112 @@ const KEPT = 200;
 /** Events caused by the engine; others are also published while the link is down, e.g. findings of the history. */
 const HEARD = /^(engine|call|offer|agent|presence)\.|^queue\.caller_(?!settled)/;
 export const isHeard = ({ type }: { readonly type: string }): boolean => HEARD.test(type);
+/** True if the absence is one of the engine of this node. */
+export const concerns = ({ node: away }: Absence, node: string, others: readonly string[]): boolean =>
+  away === undefined ? !others.includes(node) : away === node;
+/** True if an engine with one of these ids was away during a part of the interval. */
+export const overlapsWith = (
+  absence: Absence,
+  span: Span,
+  ids: readonly string[],
+  others: readonly string[],
+): boolean =>
+  absence.from <= span.to &&
+  absence.to >= span.from &&
+  ids.some((id) => concerns(absence, nodeOf(id), others));
+
+export interface AbsencesOptions {
+  readonly known?: readonly Absence[];
+  /** Time of the newest event of the engines before the given ones. */
+  readonly heard?: number | null;
+  /** Newest row of the journal from before the start of this process. */
+  readonly head?: number;
+  /** Nodes of the site's other engines. */
+  readonly others?: readonly string[];
+}
 /**
- * An absence lasts from the engine's last event before the link or the service was lost to the end of the resync.
- * `heard`: time of the engine's last event before the given ones.
+ * An absence of an engine lasts from the last event before its link or the service was lost to its next link. The link
+ * is reported when the engine's state was read; not every link is followed by an `engine.resynced` of its own.
  */
-export function createAbsences(known: readonly Absence[], heard: number | null = null) {
+export function createAbsences({
+  known = [],
+  heard = null,
+  head = Infinity,
+  others = [],
+}: AbsencesOptions = {}) {
   const found = [...known];
-  let from: number | null = null;
+  /** Start of each absence that lasts, by node; undefined for the engine of the leading node. */
+  const away = new Map<string | undefined, number>();
+  /** Time of the newest event before the start of this process, and the engines that were linked since. */
+  let started: number | null = null;
+  const linked = new Set<string | undefined>();
+  let begun = false;
   let newest = heard;
   return {
     /** Accepts every event, in order; returns the absence that the event ends. */
-    take(type: string, at: number): Absence | null {
+    take({ seq, type, subject, at }: Pick<JournalRow, 'seq' | 'type' | 'subject' | 'at'>): Absence | null {
+      if (!begun && seq > head) {
+        begun = true;
+        started = newest;
+        linked.clear();
+      }
       const before = newest;
       if (isHeard({ type })) newest = Math.max(newest ?? at, at);
-      if (type === 'engine.link_down') from ??= before ?? at;
+      if (type !== 'engine.link_down' && type !== 'engine.link_up') return null;
+      const name = subject.slice('engine/'.length);
+      const node = others.includes(name) ? name : undefined;
       // A killed service writes no `engine.link_down`.
-      if (type === 'engine.link_up') from ??= before ?? at;
-      if (type !== ('engine.resynced' satisfies DomainEvent['type']) || from === null) return null;
-      const absence = { from, to: at };
-      from = null;
+      const from = away.get(node) ?? (linked.has(node) ? before : (started ?? before)) ?? at;
+      if (type === 'engine.link_down') {
+        away.set(node, from);
+        return null;
+      }
+      away.delete(node);
+      linked.add(node);
+      const absence = absenceOf(node, Math.min(from, at), at);
       found.push(absence);
       if (found.length > KEPT) found.shift();
       return absence;
     },
-    overlaps: (span: Absence): boolean =>
-      (from !== null && span.to >= from) || found.some((a) => a.from <= span.to && a.to >= span.from),
+    /** True if an engine with one of these ids was away during a part of the interval. */
+    overlaps: (span: Span, ids: readonly string[]): boolean =>
+      [...found, ...Array.from(away, ([node, from]) => absenceOf(node, from, Infinity))].some((absence) =>
+        overlapsWith(absence, span, ids, others),
+      ),
   };
 }
+export type Absences = ReturnType<typeof createAbsences>;
+const absenceOf = (node: string | undefined, from: number, to: number): Absence => ({
+  from,
+  to,
+  ...(node === undefined ? {} : { node }),
+});
 
 const CHANNEL = /^[^:]*:(\d{9,12})\.(\d{1,12})$/;
 /** An id chosen by the service has the second of its channel, but not the engine's serial number. */
 const CHOSEN = /-(\d{9,12})\.[12]$/;
 /**
- * Finds unrecorded channels: the engine numbers channels consecutively, so a missing number between two known ones is
+ * Finds unrecorded channels: an engine numbers channels consecutively, so a missing number between two known ones is
  * an unrecorded channel, unless the service chose the id of a channel of that time. Null while no channel after the
- * absence is known. `channels`: all known ids around the absence.
+ * absence is known. `channels`: all known ids around the absence; `others`: nodes of the site's other engines.
  */
-export function lostIn(absence: Absence, channels: Iterable<string>): readonly LostChannels[] | null {
+export function lostIn(
+  absence: Absence,
+  channels: Iterable<string>,
+  others: readonly string[] = [],
+): readonly LostChannels[] | null {
+  // After a failover the leading node has another name, and its engine numbers channels anew.
+  const lost = [...Map.groupBy(new Set(channels), nodeOf)]
+    .filter(([node]) => concerns(absence, node, others))
+    .map(([, own]) => lostAt(absence, own))
+    .filter((one) => one !== null);
+  return lost.length === 0 ? null : lost.flat();
+}
+/** Unrecorded channels among those of one engine. */
+function lostAt(absence: Absence, channels: Iterable<string>): readonly LostChannels[] | null {
   const known = new Map<number, number>();
   const chosen: number[] = [];
-  for (const id of new Set(channels)) {
+  for (const id of channels) {
     const [, seconds, serial] = CHANNEL.exec(id) ?? [];
     if (seconds !== undefined) known.set(Number(serial), Number(seconds) * 1000);
     const [, second] = CHOSEN.exec(id) ?? [];
@@ -84,9 +155,10 @@ export function unexplainedBy(
   absence: Absence,
   channels: readonly string[],
   missing: readonly LostChannels[],
+  others: readonly string[] = [],
 ): readonly LostChannels[] {
   if (missing.length === 0) return missing;
-  const left = lostIn(absence, [...channels, ...tests]) ?? [];
+  const left = lostIn(absence, [...channels, ...tests], others) ?? [];
   return left.filter((one) => missing.some((gap) => gap.from <= one.from && one.to <= gap.to));
 }
 
@@ -131,15 +203,19 @@ async function channelsAround(db: Kysely<Tables>, { from, to }: Absence): Promis
     .execute();
   return rows.map((row) => row.channel);
 }
-/** Gaps of an absence; null until a later channel is known. `legs`: channels of the journal; `tests`: of test calls. */
+/**
+ * Gaps of an absence; null until a later channel is known. `legs`: channels of the journal; `tests`: of test calls;
+ * `others`: nodes of the site's other engines.
+ */
 export async function gapsOf(
   db: Kysely<Tables>,
   absence: Absence,
   legs: Iterable<string>,
   tests: () => Promise<readonly string[]>,
+  others: readonly string[],
 ): Promise<readonly LostChannels[] | null> {
   const around = [...(await channelsAround(db, absence)), ...legs];
-  const missing = lostIn(absence, around);
+  const missing = lostIn(absence, around, others);
   if (missing === null || missing.length === 0) return missing;
-  return unexplainedBy(await tests(), absence, around, missing);
+  return unexplainedBy(await tests(), absence, around, missing, others);
 }

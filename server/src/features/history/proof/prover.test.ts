@@ -8,6 +8,7 @@ import { dying, historyScene, recorded } from '../../../../test/support/history-
 import type { HistoryScene } from '../../../../test/support/history-scene.ts';
 import { manualClock } from '../../../../test/support/sessions-fixture.ts';
 import { openMemoryJournal } from '../../../adapters/memory/journal-store.ts';
+import { ServiceError } from '../../../core/errors.ts';
 import { silent } from '../../../core/log.ts';
 import { eventOf, openJournal } from '../../../journal/journal.ts';
 import type { CallRecord } from '../../../ports/call-records.ts';
@@ -268,6 +269,57 @@ test('proof - the position in the journal is stored even while a conversation wa
   assert.ok(place !== null && place.seq >= journal.head - 1, `stored ${place?.seq} of ${journal.head}`);
 });
 
+test('proof - a failed write loses no difference, and no difference is published a second time', async () => {
+  await using scene = await historyScene();
+  const real = recordedIn(scene, recorded('internal-answered'));
+  const { clock, journal, published, prover } = rig(scene, real.ended + 60_000);
+  journal.append([
+    event('engine.link_up', real.started - 60_000),
+    event('conversation.finalised', real.ended + 2, { conversation: conversation('ast1:1.1', real.started) }),
+  ]);
+  let broken = true;
+  const fail = (): void => {
+    if (broken) throw new ServiceError('store_unavailable', 'the disk is full');
+  };
+  const plugin = {
+    transformQuery<A extends { node: N }, N extends { kind: string }>({ node }: A): N {
+      if (node.kind === 'UpdateQueryNode') fail();
+      return node;
+    },
+    transformResult: <R>({ result }: { result: R }): Promise<R> => Promise.resolve(result),
+  };
+  const it = prover({
+    ...scene.store,
+    db: (() => (scene.store.db() as Kysely<never>).withPlugin(plugin as never)) as Store['db'],
+    transaction: async (work) => {
+      fail();
+      return await scene.store.transaction(work);
+    },
+  });
+  const differences = () => published.filter(({ type }) => type === 'history.difference').length;
+  await assert.rejects(it.catchUp(), { code: 'store_unavailable' });
+  broken = false;
+  await it.catchUp();
+  assert.equal(differences(), 1);
+  broken = true;
+  await assert.rejects(it.catchUp(), { code: 'store_unavailable' });
+  broken = false;
+  clock.advance(60_000);
+  await it.catchUp();
+  assert.equal(differences(), 1);
+});
+
+test('proof - the end of a visit after the end of its call begins no other story', async () => {
+  await using scene = await historyScene();
+  const stories = createStories();
+  const events = eventsOf(recordedIn(scene, recorded('queue-abandoned')));
+  const left = events.find(({ type }) => type === 'queue.caller_abandoned') ?? assert.fail('nobody left');
+  for (const [i, one] of events.entries()) stories.take(one, i + 1);
+  for (const story of stories.ended()) stories.drop(story);
+  stories.take(left, events.length + 1);
+  assert.equal(stories.oldest(), null);
+});
+
 const S = 1_795_000_000;
 const away = { from: (S + 500) * 1000, to: (S + 560) * 1000 };
 
@@ -296,6 +348,15 @@ test('proof - missing channels between two known ones are a gap with its time', 
   assert.deepEqual(of([499, 8], [570, 13]), [{ from: (S + 499) * 1000, to: (S + 571) * 1000, channels: 4 }]);
   assert.deepEqual(of([400, 1], [450, 5], [499, 8], [570, 9]), [], 'before it');
   assert.deepEqual(of([499, 80], [570, 3]), [], 'a new life of the engine counts anew');
+});
+
+test('proof - the channels of an engine are compared with no others', () => {
+  const around = [`ast1:${S + 499}.8`, `ast1:${S + 570}.9`, `b:${S + 499}.12`, `b:${S + 571}.17`];
+  const gap = { from: (S + 499) * 1000, to: (S + 572) * 1000, channels: 4 };
+  assert.deepEqual(lostIn(away, around, ['b']), []);
+  assert.deepEqual(lostIn({ ...away, node: 'b' }, around, ['b']), [gap]);
+  assert.deepEqual(unexplainedBy([], { ...away, node: 'b' }, around, [gap], ['b']), [gap]);
+  assert.equal(lostIn({ ...away, node: 'b' }, around.slice(0, 3), ['b']), null, 'nothing after it at b yet');
 });
 
 /** The store, and a count of the statements with the table's name. */

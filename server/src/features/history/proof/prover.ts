@@ -22,7 +22,7 @@ import { readFact, writeFact } from '../store/store.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { Tables } from '../store/tables.ts';
 import { createAbsences, isHeard, gapsOf, testChannels } from './gaps.ts';
-import type { Absence } from './gaps.ts';
+import type { Absence, Absences } from './gaps.ts';
 import { differenceOf, lackOf, recordsFor, storedOf } from './compare.ts';
 import type { Lack, Stored } from './compare.ts';
 import {
@@ -52,6 +52,8 @@ export interface ProverDeps {
   /** Time when the reader of the call records was last at the end of the file, in ms; null before the first time. */
   readonly caughtUpAt: () => number | null;
   readonly publish: (events: readonly DomainEvent[]) => void;
+  /** Nodes of the site's other engines. */
+  readonly others?: readonly string[];
 }
 export interface Prover {
   /** Reads new journal rows and compares the calls that are due. Call it every second. Throws `store_unavailable`. */
@@ -91,7 +93,10 @@ class JournalProver implements Prover {
   readonly #settler: ReturnType<typeof createSettler>;
   readonly #unknown: ReturnType<typeof createUnknown>;
   #stories = createStories();
-  #absences = createAbsences([]);
+  readonly #others: readonly string[];
+  /** Newest row of the journal from before this process. */
+  readonly #head: number;
+  #absences: Absences = createAbsences();
   #known: readonly Absence[] = [];
   #open: readonly Absence[] = [];
   /** Calls and legs of events that were read, with the time of the newest. */
@@ -99,6 +104,8 @@ class JournalProver implements Prover {
   readonly #legs = new Map<string, number>();
   /** Newest row of the journal that was read. */
   #at = -1;
+  /** Findings whose event was read and that are not marked as published yet. */
+  #found: number[] = [];
   #saved: { readonly seq: number; readonly at: number } | null = null;
   #completions = 0;
   #publishedAt = -Infinity;
@@ -106,11 +113,14 @@ class JournalProver implements Prover {
   constructor(deps: ProverDeps) {
     this.#deps = deps;
     this.#db = deps.store.db<Tables>();
+    this.#others = deps.others ?? [];
+    this.#head = deps.journal.head;
     this.#settler = createSettler(deps);
     this.#unknown = createUnknown({
       ...deps,
+      others: this.#others,
       isSeen: (call) => this.#seen.has(call),
-      overlaps: (span) => this.#absences.overlaps(span),
+      overlaps: (span, ids) => this.#absences.overlaps(span, ids),
     });
   }
   async catchUp(): Promise<void> {
@@ -146,12 +156,13 @@ class JournalProver implements Prover {
     this.#known = [...(place?.absences ?? [])];
     this.#open = [...(place?.open ?? [])];
     this.#settler.begin(place?.unsettled ?? []);
-    this.#absences = createAbsences(
-      this.#known,
-      this.#deps.journal
-        .read(Math.max(this.#deps.journal.tail - 1, this.#at - PAGE), PAGE)
-        .findLast((r) => isHeard(r) && r.seq <= this.#at)?.at ?? null,
-    );
+    const before = this.#deps.journal.read(Math.max(this.#deps.journal.tail - 1, this.#at - PAGE), PAGE);
+    this.#absences = createAbsences({
+      known: this.#known,
+      heard: before.findLast((r) => isHeard(r) && r.seq <= this.#at)?.at ?? null,
+      head: this.#head,
+      others: this.#others,
+    });
     this.#saved = { seq: this.#at, at: this.#deps.clock.now() };
   }
   async #save(force: boolean): Promise<void> {
@@ -179,7 +190,7 @@ class JournalProver implements Prover {
   /** Processes one row; returns the id of a finding that the row publishes. */
   #take(row: JournalRow): number | null {
     this.#unknown.cover(row.at);
-    const ended = this.#absences.take(row.type, row.at);
+    const ended = this.#absences.take(row);
     if (ended !== null) {
       // Before the first link the service received no events, so there is no visit to settle.
       if (this.#known.length > 0) this.#settler.add(ended);
@@ -210,7 +221,6 @@ class JournalProver implements Prover {
       this.#stories = createStories();
       this.#at = this.#deps.journal.tail - 1;
     }
-    const found: number[] = [];
     let all = false;
     for (let page = 0; page < MOST_PAGES; page += 1) {
       const rows = this.#deps.journal.read(this.#at, PAGE);
@@ -219,14 +229,15 @@ class JournalProver implements Prover {
       if (last === undefined) break;
       for (const row of rows) {
         const id = this.#take(row);
-        if (id !== null) found.push(id);
+        if (id !== null) this.#found.push(id);
       }
       this.#at = last.seq;
       await turn();
     }
-    await foundInJournal(this.#deps.store, found);
+    await foundInJournal(this.#deps.store, this.#found);
     // Pending findings beyond the first page can be published now.
-    if (found.length > 0) this.#publishedAt = -Infinity;
+    if (this.#found.length > 0) this.#publishedAt = -Infinity;
+    this.#found = [];
     return all;
   }
 
@@ -241,7 +252,7 @@ class JournalProver implements Prover {
           ? null
           : lackOf(story, stored, {
               isOpen: (call) => this.#stories.isOpen(call),
-              overlaps: (span) => this.#absences.overlaps(span),
+              overlaps: (span, ids) => this.#absences.overlaps(span, ids),
             });
       if (lack === 'waits') continue;
       if (lack !== null) await this.#complete(story, stored, lack);
@@ -266,7 +277,7 @@ class JournalProver implements Prover {
     let read: Promise<readonly string[]> | undefined;
     const tests = (): Promise<readonly string[]> => (read ??= testChannels(this.#db));
     for (const absence of this.#open.filter((a) => a.to <= until)) {
-      const gaps = await gapsOf(this.#db, absence, this.#legs.keys(), tests);
+      const gaps = await gapsOf(this.#db, absence, this.#legs.keys(), tests, this.#others);
       if (gaps === null) continue;
       for (const { from, to, channels } of gaps) {
         const data = { from: rfc3339(from), to: rfc3339(to), channels };

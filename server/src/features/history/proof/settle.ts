@@ -1,5 +1,6 @@
 /** Settles visits that ended during an absence: their outcome comes from the call records, once these are read. */
 import type { Kysely } from 'kysely';
+import { nodeOf } from '@offhook/contract/ids.ts';
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 import { waitedBetween } from '../../../pbx/state.ts';
@@ -8,6 +9,7 @@ import type { Store } from '../../../ports/store.ts';
 import { BUILT, readRecord } from '../store/packs.ts';
 import type { ConversationRecord, RecordedVisit } from '../record/record.ts';
 import type { Tables } from '../store/tables.ts';
+import { concerns } from './gaps.ts';
 import type { Absence } from './gaps.ts';
 import { keepFinding } from './findings.ts';
 import type { Finding } from './findings.ts';
@@ -38,9 +40,18 @@ const KEPT = 20;
 /** The times of a visit in the journal and in the call records differ by less, in ms. */
 const SOON_MS = 2_000;
 
-/** Visits of a conversation that ended in the absence. */
-export function settledIn(record: ConversationRecord, absence: Unsettled, at: number): readonly Finding[] {
-  return record.visits.flatMap(({ queue, leg_id, from, to, outcome: became }): Finding[] => {
+/** Visits of a conversation that ended in the absence; `others`: nodes of the site's other engines. */
+export function settledIn(
+  record: ConversationRecord,
+  absence: Unsettled,
+  at: number,
+  others: readonly string[] = [],
+): readonly Finding[] {
+  return record.visits.flatMap((visit): Finding[] => {
+    const { queue, leg_id, from, to, outcome: became, agent_leg, offers } = visit;
+    // A queue has the engine of its members; its callers may be at another one.
+    const node = nodeOf(agent_leg ?? offers[0]?.leg_id ?? leg_id);
+    if (!concerns(absence, node, others)) return [];
     const outcome = OUTCOMES[became];
     const told = absence.known.includes(waitOf({ queue, leg_id }));
     const inside = told
@@ -55,12 +66,20 @@ export function settledIn(record: ConversationRecord, absence: Unsettled, at: nu
 }
 
 /** Keeps absences with unsettled visits and settles them as the conversations of that time end. */
-export function createSettler({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+export function createSettler({
+  store,
+  clock,
+  others,
+}: {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly others?: readonly string[];
+}) {
   const db = store.db<Tables>();
   let unsettled: readonly Unsettled[] = [];
-  /** Visits reported by events as open, and those that a resync ended without knowing the outcome. */
+  /** Visits reported by events as open, and those that a resync ended without knowing the outcome, with its time. */
   const open = new Set<string>();
-  let ended: string[] = [];
+  const ended = new Map<string, number>();
   let lookedAt = -Infinity;
   /** Newest change read for each absence. */
   const read = new WeakMap<Unsettled, number>();
@@ -69,12 +88,13 @@ export function createSettler({ store, clock }: { readonly store: Store; readonl
     const at = clock.now();
     const whole = !(await goesOn(db, absence));
     const findings: Finding[] = [];
+    let after = read.get(absence) ?? 0;
     for (let all = false; !all;) {
-      const rows = await changedIn(db, absence, read.get(absence) ?? 0);
+      const rows = await changedIn(db, absence, after);
       all = rows.length < PAGE;
       for (const { change, state, record } of rows) {
-        read.set(absence, Number(change));
-        if (state !== 'open') findings.push(...settledIn(readRecord(record), absence, at));
+        after = Number(change);
+        if (state !== 'open') findings.push(...settledIn(readRecord(record), absence, at, others));
       }
     }
     const data = { from: rfc3339(absence.from), to: rfc3339(absence.to) };
@@ -82,6 +102,7 @@ export function createSettler({ store, clock }: { readonly store: Store; readonl
     await store.transaction<Tables, void>(async (trx) => {
       for (const finding of findings) await keepFinding(trx, finding);
     });
+    read.set(absence, after);
     return whole;
   }
   return {
@@ -93,14 +114,20 @@ export function createSettler({ store, clock }: { readonly store: Store; readonl
     take(event: DomainEvent): void {
       if (event.type === 'queue.caller_joined') open.add(waitOf(event.data));
       else if (event.type === 'queue.caller_left' || event.type === 'queue.caller_abandoned') {
-        if (event.observed === 'resync') ended.push(waitOf(event.data));
-        else open.delete(waitOf(event.data));
+        const wait = waitOf(event.data);
+        open.delete(wait);
+        if (event.observed !== 'resync') return;
+        ended.set(wait, event.at);
+        // The resync follows the link that ended the newest absence.
+        const newest = unsettled.at(-1);
+        if (newest !== undefined && !newest.known.includes(wait))
+          unsettled = [...unsettled.slice(0, -1), { ...newest, known: [...newest.known, wait] }];
       }
     },
     add(absence: Absence): void {
-      unsettled = [...unsettled, { ...absence, known: [...open, ...ended] }].slice(-KEPT);
-      for (const one of ended) open.delete(one);
-      ended = [];
+      for (const [wait, at] of ended) if (at < absence.from) ended.delete(wait);
+      const known = [...new Set([...open, ...ended.keys()])];
+      unsettled = [...unsettled, { ...absence, known }].slice(-KEPT);
     },
     /** Settles absences that ended before `until`; true if one is now complete. Throws `store_unavailable`. */
     async catchUp(until: number): Promise<boolean> {

@@ -91,7 +91,7 @@ class JournalStories implements Stories {
 
   take(event: DomainEvent, seq: number): void {
     if (!TYPES.has(event.type)) return;
-    if (event.type.startsWith('queue.')) this.#takeVisit(event, seq);
+    if (event.type.startsWith('queue.')) this.#takeVisit(event);
     else this.#takeCall(event, seq);
     if (event.observed === 'resync') this.#markPartial(event);
     this.#dropSilent(event.at);
@@ -122,8 +122,11 @@ class JournalStories implements Stories {
     return least;
   }
 
+  #knownStory(call: string): Story | undefined {
+    return this.#open.get(call) ?? this.#aliases.get(call);
+  }
   #storyOf(call: string, at: number, seq: number): Story {
-    const known = this.#open.get(call) ?? this.#aliases.get(call);
+    const known = this.#knownStory(call);
     if (known !== undefined) return known;
     const fresh = { legs: new Map(), transfers: [], merged: [], end: null };
     const story: Story = { call, seq, from: at, partial: true, ...fresh };
@@ -184,15 +187,16 @@ class JournalStories implements Stories {
         return;
     }
   }
-  #takeVisit(event: DomainEvent, seq: number): void {
+  /** A visit begins no story: its events may follow the end of the call. */
+  #takeVisit(event: DomainEvent): void {
     const { at } = event;
     if (event.type === 'queue.caller_joined') {
       const { call_id, leg_id, queue } = event.data;
-      const leg = this.#open.get(call_id)?.legs.get(leg_id);
+      const leg = this.#knownStory(call_id)?.legs.get(leg_id);
       leg?.visits.push({ queue, from: at, to: null, status: null });
     } else if (event.type === 'queue.caller_left' || event.type === 'queue.caller_abandoned') {
       const { call_id, leg_id, queue } = event.data;
-      const leg = this.#storyOf(call_id, at, seq).legs.get(leg_id);
+      const leg = this.#knownStory(call_id)?.legs.get(leg_id);
       const visit = leg?.visits.findLast((v) => v.queue === queue && v.to === null);
       if (visit === undefined) return;
       visit.to = at;
@@ -202,7 +206,7 @@ class JournalStories implements Stories {
   /** Marks calls with facts observed by a resync, whose time is unknown. */
   #markPartial(event: DomainEvent): void {
     const { call_id = '' } = event.data as { call_id?: string };
-    const story = this.#open.get(call_id) ?? this.#aliases.get(call_id);
+    const story = this.#knownStory(call_id);
     if (story !== undefined) story.partial = true;
   }
   #end(story: Story, end: NonNullable<Story['end']>): void {

@@ -30,7 +30,10 @@ export function talkOfStory(story: Story): number {
       for (const other of others) {
         if (other.call !== call || other.to === null || to === null) continue;
         const [start, stop] = [Math.max(from, other.from), Math.min(to, other.to)];
-        if (start < stop) spans.set(call, [...(spans.get(call) ?? []), { from: start, to: stop }]);
+        if (start >= stop) continue;
+        const known = spans.get(call);
+        if (known === undefined) spans.set(call, [{ from: start, to: stop }]);
+        else known.push({ from: start, to: stop });
       }
     }
   }

@@ -7,8 +7,8 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { JournalReader } from '../../../ports/journal-store.ts';
 import type { Store } from '../../../ports/store.ts';
 import type { Tables } from '../store/tables.ts';
-import { createAbsences } from './gaps.ts';
-import type { Absence } from './gaps.ts';
+import { createAbsences, overlapsWith } from './gaps.ts';
+import type { Absence, Absences } from './gaps.ts';
 import { keepFinding } from './findings.ts';
 
 interface Finalised {
@@ -29,9 +29,12 @@ export interface UnknownDeps {
   readonly journal: JournalReader;
   /** True if an event of the call was read. */
   readonly isSeen: (call: string) => boolean;
-  readonly overlaps: (span: Absence) => boolean;
+  /** True if an engine with one of these ids was away during a part of the interval. */
+  readonly overlaps: Absences['overlaps'];
+  /** Nodes of the site's other engines. */
+  readonly others: readonly string[];
 }
-export function createUnknown({ store, clock, log, journal, isSeen, overlaps }: UnknownDeps) {
+export function createUnknown({ store, clock, log, journal, isSeen, overlaps, others }: UnknownDeps) {
   let waiting: Finalised[] = [];
   let coveredFrom = Infinity;
   let scannedAt = -Infinity;
@@ -54,17 +57,15 @@ export function createUnknown({ store, clock, log, journal, isSeen, overlaps }: 
     async prove(until: number): Promise<void> {
       const due = waiting.filter((c) => c.at <= until);
       if (due.length === 0) return;
-      const unknown = due.filter((c) => isUnknown(c) && !overlaps(c));
+      const unknown = due.filter((c) => isUnknown(c) && !overlaps(c, c.calls));
       const late = unknown.filter((c) => c.from < coveredFrom);
       if (late.length > 0) {
         if (clock.now() - scannedAt < SCAN_EVERY_MS && clock.now() >= scannedAt) return;
         scannedAt = clock.now();
       }
-      const elsewhere = late.length > 0 ? await scan(journal, late) : new Set<string>();
-      waiting = waiting.filter((c) => !due.includes(c));
+      const elsewhere = late.length > 0 ? await scan(journal, late, others) : new Set<string>();
       for (const c of unknown) {
         if (elsewhere.has(c.id)) continue;
-        log.warn({ conversation: c.id }, 'a conversation of the call records is in no event of the journal');
         await store.transaction<Tables, void>((trx) =>
           keepFinding(trx, {
             kind: 'difference',
@@ -80,18 +81,24 @@ export function createUnknown({ store, clock, log, journal, isSeen, overlaps }: 
             },
           }),
         );
+        log.warn({ conversation: c.id }, 'a conversation of the call records is in no event of the journal');
       }
+      waiting = waiting.filter((c) => !due.includes(c));
     },
   };
 }
 
 /** Conversations among `late` that the journal names, that began before it, or that overlap with an absence. */
-async function scan(journal: JournalReader, late: readonly Finalised[]): Promise<ReadonlySet<string>> {
+async function scan(
+  journal: JournalReader,
+  late: readonly Finalised[],
+  others: readonly string[],
+): Promise<ReadonlySet<string>> {
   const wanted = new Map<string, string>(
     late.flatMap((c) => c.calls.map((call) => [`calls/${call}`, c.id] as const)),
   );
   const found = new Set<string>();
-  const away = createAbsences([]);
+  const away = createAbsences({ others });
   let first: number | null = null;
   const spans: Absence[] = [];
   for (let seq = journal.tail - 1; seq < journal.head;) {
@@ -100,7 +107,7 @@ async function scan(journal: JournalReader, late: readonly Finalised[]): Promise
     if (last === undefined) break;
     for (const row of rows) {
       first ??= row.at;
-      const ended = away.take(row.type, row.at);
+      const ended = away.take(row);
       if (ended !== null) spans.push(ended);
       const id = row.type.startsWith('call.') ? wanted.get(row.subject) : undefined;
       if (id !== undefined) found.add(id);
@@ -109,7 +116,7 @@ async function scan(journal: JournalReader, late: readonly Finalised[]): Promise
     await turn();
   }
   for (const c of late) {
-    const blind = c.from < (first ?? Infinity) || spans.some((s) => s.from <= c.to && s.to >= c.from);
+    const blind = c.from < (first ?? Infinity) || spans.some((s) => overlapsWith(s, c, c.calls, others));
     if (blind) found.add(c.id);
   }
   return found;
