@@ -55,7 +55,9 @@ export interface Board {
   readonly handlings: Map<string, number[]>;
   /** Last interval checked for visits and calls without an end. */
   tidied_slot: number;
-  /** `boot_id` of the engine in the newest event. */
+  /** `boot_id` of each engine in its newest event, by node; empty in the board of an earlier version. */
+  readonly engines: Map<string, string>;
+  /** `boot_id` in the newest event of any engine; earlier versions have only this one. */
   engine: string | null;
 }
 
@@ -68,6 +70,7 @@ export const emptyBoard = (): Board => ({
   agentsOf: new Map(),
   handlings: new Map(),
   tidied_slot: 0,
+  engines: new Map(),
   engine: null,
 });
 
@@ -118,6 +121,7 @@ export function writeBoard(board: Board): string {
     ]),
     handlings: [...board.handlings],
     tidied_slot: board.tidied_slot,
+    engines: [...board.engines],
     engine: board.engine,
   });
 }
@@ -132,6 +136,7 @@ export function readBoard(text: string): Board | null {
     tidied_slot: number;
     /** Missing in texts of earlier versions. */
     engine?: string | null;
+    engines?: [string, string][];
     lost?: UnseenVisit[];
     settled?: UnseenVisit[];
   };
@@ -145,6 +150,7 @@ export function readBoard(text: string): Board | null {
     agentsOf: new Map(),
     handlings: new Map(read.handlings),
     tidied_slot: read.tidied_slot,
+    engines: new Map(read.engines),
     engine: read.engine ?? null,
   };
   indexAgents(board);

@@ -295,6 +295,68 @@ test('wallboard counter - an engine that went on unheard leaves a gap, one that 
   counter = await t.open(journal);
   assert.deepEqual(counter.gaps, [{ ...both, settled: true }, later]);
 });
+test('wallboard counter - with two engines, each has its own gaps, also over a restart of the service', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  const engine = (type: string, node: string, ms: number, more: object): DomainEvent =>
+    ({ type, subject: `engine/${node}`, at: ms, observed: 'live', data: { node, ...more } }) as DomainEvent;
+  const up = (node: string, ms: number) => engine('engine.link_up', node, ms, { boot_id: `boot of ${node}` });
+  const down = (node: string, ms: number) => engine('engine.link_down', node, ms, { reason: 'cut' });
+  const resynced = (node: string, ms: number) =>
+    engine('engine.resynced', node, ms, { boot_id: `boot of ${node}`, restarted: false, differences: 1 });
+  // At a start, the resync of the first engine reports the state of both.
+  const start = (ms: number) => [up('a', ms), resynced('a', ms), up('b', ms)];
+  const reason = 'unheard';
+  let counter = await t.open(journal);
+  feed(counter, journal, [...start(at(0)), emitted.joined(at(0, 1), 'a')]);
+  assert.deepEqual(counter.gaps, []);
+  feed(counter, journal, [down('b', at(1)), resynced('a', at(1, 5)), up('b', at(1, 20))]);
+  feed(counter, journal, [resynced('b', at(1, 20)), resynced('b', at(1, 50))]);
+  const first = { from: at(1), to: at(1, 20), reason };
+  assert.deepEqual(counter.gaps, [first]);
+  await counter.save();
+  counter = await t.open(journal);
+  feed(counter, journal, start(at(3)));
+  const second = { from: at(1, 50), to: at(3), reason };
+  assert.deepEqual(counter.gaps, [first, second]);
+  feed(counter, journal, [down('b', at(5)), down('a', at(5, 10)), up('a', at(5, 12)), up('b', at(5, 30))]);
+  const [inner, outer] = [
+    { from: at(5, 10), to: at(5, 12), reason },
+    { from: at(5), to: at(5, 30), reason },
+  ];
+  assert.deepEqual(counter.gaps, [first, second, inner, outer]);
+  feed(counter, journal, [emitted.left(at(6), 'a', 359)]);
+  await counter.save();
+  // Engine b is reached later than a.
+  counter = await t.open(journal);
+  feed(counter, journal, [up('a', at(7)), emitted.joined(at(7, 10), 'b'), up('b', at(7, 20))]);
+  const third = { from: at(6), to: at(7, 20), reason };
+  assert.deepEqual(counter.gaps.slice(4), [third]);
+  await counter.save();
+  counter = await t.open(journal);
+  assert.deepEqual(counter.gaps, [first, second, outer, inner, third]);
+});
+test('wallboard counter - the board of an earlier version has the start of its one engine', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  const [node, boot_id] = ['ast1', 'boot-1'];
+  const up = (ms: number) =>
+    ({
+      type: 'engine.link_up',
+      subject: `engine/${node}`,
+      at: ms,
+      observed: 'live',
+      data: { node, boot_id },
+    }) as const;
+  const before = await t.open(journal);
+  feed(before, journal, [up(at(0)), emitted.joined(at(0, 1), 'a')]);
+  const { engines, ...old } = JSON.parse(writeBoard(before.board)) as { engines: unknown; engine: unknown };
+  assert.deepEqual([engines, old.engine], [[[node, boot_id]], boot_id]);
+  await t.store.save(new SumTable(), before.position, JSON.stringify(old));
+  const counter = await t.open(journal);
+  feed(counter, journal, [up(at(2))]);
+  assert.deepEqual(counter.gaps, [{ from: at(0, 1), to: at(2), reason: 'unheard' }]);
+});
 test('wallboard counter - rows that come again, or after others that were never given, count once each', async () => {
   await using t = await rig();
   const journal = journalOn(openMemoryJournal());

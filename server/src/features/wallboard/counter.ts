@@ -62,7 +62,7 @@ export class Counter {
     counter.#savedSeq = counter.#position.seq;
     await counter.#catchUp();
     // No event was received between the newest one and this start.
-    if (counter.#position.as_of > 0) counter.#gaps.onLinkDown(counter.#position.as_of);
+    if (counter.#position.as_of > 0) counter.#gaps.onStart(counter.#position.as_of);
     return counter;
   }
 
@@ -237,14 +237,16 @@ export class Counter {
   }
 
   #onEngineEvent(event: DomainEvent): void {
-    if (event.type === 'engine.link_down') this.#gaps.onLinkDown(event.at);
-    else if (event.type === 'engine.link_up') {
-      if (this.#board.engine !== event.data.boot_id) this.#gaps.onOtherBoot();
-      this.#board.engine = event.data.boot_id;
-      this.#changed = true;
-    } else if (event.type === 'engine.resynced' && this.#gaps.onResynced(event.at, event.data.restarted)) {
-      this.#figuresChanged();
-    }
+    if (event.type === 'engine.link_down') this.#gaps.onLinkDown(event.data.node, event.at);
+    // The link is reported when the engine's state was read; it may be followed by no `engine.resynced` of its own.
+    if (event.type !== 'engine.link_up') return;
+    const { node, boot_id } = event.data;
+    const { engine, engines } = this.#board;
+    const known = engines.size === 0 ? engine : engines.get(node);
+    engines.set(node, boot_id);
+    this.#board.engine = boot_id;
+    this.#changed = true;
+    if (this.#gaps.onLinkUp(node, event.at, known !== boot_id)) this.#figuresChanged();
   }
 
   #figuresChanged(): void {

@@ -5,8 +5,13 @@ import { SLOT_MS } from './sums.ts';
 export class Gaps {
   #all: readonly Gap[];
   #unsaved: readonly Gap[] = [];
-  /** Time since which no events of the engine are received, ms since 1970; null while they are. */
-  #unheardSince: number | null = null;
+  /** Time since which no events of an engine are received, ms since 1970, by node. */
+  readonly #unheard = new Map<string, number>();
+  /** Time of the newest event before this start, and the nodes whose engines were linked since. */
+  #started: number | null = null;
+  readonly #linked = new Set<string>();
+  /** Time of the newest link since this start. */
+  #linkedAt = 0;
 
   constructor(stored: readonly Gap[]) {
     this.#all = stored;
@@ -18,22 +23,32 @@ export class Gaps {
   addStored(gap: Gap): void {
     this.#all = [...this.#all, gap];
   }
-  onLinkDown(at: number): void {
-    this.#unheardSince ??= at;
+  /** Begins an absence of every engine. `at`: time of the newest event before this start. */
+  onStart(at: number): void {
+    this.#started = at;
+    this.#linked.clear();
+    this.#linkedAt = 0;
   }
-  /** Ends an absence without a gap: an engine that restarted meanwhile had no visits to miss. */
-  onOtherBoot(): void {
-    this.#unheardSince = null;
+  onLinkDown(node: string, at: number): void {
+    this.#unheard.set(node, this.#unheardSince(node) ?? at);
   }
-  /** Ends an absence; returns true if it is a gap. A gap soon after another extends it. */
-  onResynced(at: number, restarted: boolean): boolean {
-    const from = this.#unheardSince;
-    this.#unheardSince = null;
-    if (from === null || restarted || at <= from) return false;
-    const before = this.#all.at(-1);
-    const near = before?.reason === 'unheard' && before.to <= from && from - before.to < SLOT_MS;
-    const gap: Gap = { from: near ? before.from : from, to: at, reason: 'unheard' };
-    this.#all = [...(near ? this.#all.slice(0, -1) : this.#all), gap];
+  /**
+   * Ends the absence of an engine; returns true if it is a gap. `restarted`: the engine restarted meanwhile, so there
+   * were no visits to miss. A gap soon after another, or during it, extends it.
+   */
+  onLinkUp(node: string, at: number, restarted: boolean): boolean {
+    const from = this.#unheardSince(node);
+    // An engine that was linked before the first one of this start is not heard until that one is linked, too.
+    const to = this.#linked.has(node) ? at : Math.max(at, this.#linkedAt);
+    this.#unheard.delete(node);
+    this.#linked.add(node);
+    this.#linkedAt = at;
+    if (from === null || restarted || to <= from) return false;
+    const near = this.#all.findLast(
+      (gap) => gap.reason === 'unheard' && gap.from <= from && from - gap.to < SLOT_MS,
+    );
+    const gap: Gap = { from: near?.from ?? from, to: Math.max(near?.to ?? to, to), reason: 'unheard' };
+    this.#all = [...this.#all.filter((one) => one !== near), gap];
     this.#unsaved = [...this.#unsaved.filter((one) => one.from !== gap.from), gap];
     return true;
   }
@@ -55,6 +70,9 @@ export class Gaps {
     const taken = this.#unsaved;
     this.#unsaved = [];
     return taken;
+  }
+  #unheardSince(node: string): number | null {
+    return this.#unheard.get(node) ?? (this.#linked.has(node) ? null : this.#started);
   }
   /** Restores gaps that could not be stored. */
   giveBack(gaps: readonly Gap[]): void {
