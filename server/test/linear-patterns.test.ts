@@ -28,8 +28,6 @@ const BUILT: Readonly<Record<string, string>> = {
   'server/src/http/route-table.ts': 'anchored; each parameter is [^/]+ between two slashes',
   'server/src/core/spreadsheet.ts': 'one class of characters',
   'server/src/features/exports/cells.ts': 'one class of characters',
-  'server/src/features/console/routes.ts':
-    'a fixed word with bounded text behind it; Accept-Encoding is at most 16 kB',
   'server/src/numbers/subject.ts': 'alternatives of digits without repetition, over stored records',
   'server/src/routing/dial-pattern.ts':
     'anchored; one class for each character and at most one repetition at the end',
