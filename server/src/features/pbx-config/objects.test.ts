@@ -8,7 +8,9 @@ import { allObjects, difference, storedObject, withObjects } from './model.ts';
 import type { Model, ObjectChange } from './model.ts';
 import { openObjects } from './objects.ts';
 import type { ObjectStore } from './objects.ts';
+import { seed } from './seed.ts';
 import { migrations } from './tables.ts';
+import type { ObjectTables } from './tables.ts';
 
 const by = { author: 'defne', comment: null, at: 1 };
 const plain = (model: Model): string[] => [...allObjects(model)].map((o) => `${o.id} ${o.key} ${o.etag}`);
@@ -87,6 +89,34 @@ test('objects - a person is known since the first version, an extension held sin
   for (const store of [objects, await openObjects(temp.store)]) {
     assert.deepEqual([store.knownSince(1), store.knownSince(2), store.knownSince(3)], [100, 200, 0]);
     assert.deepEqual([store.heldSince('1001'), store.heldSince('1002')], [300, 0]);
+  }
+});
+
+test('objects - the next person of an extension of the first start is no first holder, also on an upgraded site', async () => {
+  const holders = '0230-pbx-config-holders';
+  for (const upgraded of [false, true]) {
+    await using temp = await temporaryStore();
+    const before = migrations.filter(({ id }) => !upgraded || id < holders);
+    await temp.store.migrate('pbx-config', before);
+    await seed(temp.store, { empty: true, at: 100 });
+    if (upgraded) {
+      await temp.store.db<ObjectTables>().deleteFrom('config_holders').execute();
+      await temp.store.migrate('pbx-config', migrations);
+    }
+    const objects = await openObjects(temp.store);
+    assert.equal(objects.heldSince('1001'), 0);
+    const kind = 'extension';
+    const key = '1001';
+    const first = objects.applied().of(kind).get(key)!;
+    const [next] = await objects.identify([{ ...first, id: 0 }]);
+    for (const [at, object] of [
+      [200, null],
+      [300, next!],
+    ] as const) {
+      const model = withObjects(objects.applied(), [{ kind, key, object }]);
+      await objects.commit(model, { ...by, at });
+    }
+    assert.deepEqual([objects.heldSince(key), objects.knownSince(next!.id)], [300, 300], String(upgraded));
   }
 });
 

@@ -62,7 +62,7 @@ function* slices<T>(rows: readonly T[]): Generator<readonly T[]> {
 const read = ({ id, kind, body }: { id: number; kind: string; body: string }): StoredObject =>
   storedObject(id, kind as ConfigKind, JSON.parse(body) as ConfigBody<ConfigKind>);
 
-/** Writes a new version; returns its number. */
+/** Writes a new version with the holders of its extensions; returns its number. */
 export async function writeVersion(
   trx: Transaction<ObjectTables>,
   changes: readonly ObjectChange[],
@@ -114,6 +114,7 @@ export async function writeVersion(
       .insertInto('config_objects')
       .values([...slice])
       .execute();
+  await noteHolders(trx, changes, at);
   return version;
 }
 export async function newIdentity(
@@ -227,7 +228,6 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
         const left = difference(model, draft);
         const made = await store.transaction<ObjectTables, number>(async (trx) => {
           const number = await writeVersion(trx, changes, by);
-          await noteHolders(trx, changes, by.at);
           const keep = new Set(left.map(({ kind, key }) => `${kind} ${key}`));
           for (const { kind, key } of await trx.selectFrom('config_draft').select(['kind', 'key']).execute())
             if (!keep.has(`${kind} ${key}`))

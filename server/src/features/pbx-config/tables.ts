@@ -120,4 +120,23 @@ export const migrations: readonly Migration[] = [
       await fill(db, ['extension', 'queue'], (body) => absent(body, 'engine', null));
     },
   },
+  {
+    // The objects of a first start had no holders, so the next person of such an extension counted as its first holder.
+    id: '0230-pbx-config-holders',
+    async up(db) {
+      const trx = db as unknown as Transaction<ObjectTables>;
+      await trx
+        .insertInto('config_holders')
+        .columns(['extension', 'person', 'since_ms'])
+        .expression(
+          trx
+            .selectFrom('config_identities')
+            .select((e) => ['key', e.fn.min('id').as('person'), e.lit(0).as('since_ms')])
+            .where('kind', '=', 'extension')
+            .where('key', 'not in', trx.selectFrom('config_holders').select('extension'))
+            .groupBy('key'),
+        )
+        .execute();
+    },
+  },
 ];
