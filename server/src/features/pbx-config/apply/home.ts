@@ -9,7 +9,7 @@ import type { EngineFiles, EngineProblem, Proof } from '../../../ports/engine-co
 import type { Site } from '../../../ports/site.ts';
 import { hashOf } from './hashes.ts';
 import { proofOfDisk } from './put-back.ts';
-import { findingOf, refuse } from './standby.ts';
+import { TouchedFiles, findingOf, refuse } from './standby.ts';
 import type { StandbyFilesDeps } from './standby.ts';
 
 /** `read` resolves with the site in the form for this engine. */
@@ -40,11 +40,11 @@ export class HomeFiles {
   #refused = '';
   /** Time since which the files are those of an apply with unknown end, in ms; null for none. */
   #open: number | null = null;
-  /** Files that were written since the engine was last compared with them. */
-  readonly #touched = new Set<string>();
+  readonly #touched: TouchedFiles;
   #proven: { readonly hash: string; readonly proof: Proof } | null = null;
   constructor(deps: HomeFilesDeps) {
     this.#deps = deps;
+    this.#touched = new TouchedFiles(deps.engine);
   }
   /** Version in the engine; null before the first one was written. */
   get version(): number | null {
@@ -132,14 +132,14 @@ export class HomeFiles {
   }
   reload(signal: AbortSignal): Promise<void> {
     return this.#serially(async () => {
-      const live = this.#live();
+      const live = this.#touched.live();
       if (live.length > 0) await this.#deps.engine.reload(live, signal);
     });
   }
   verify(depth: 'all' | 'changed', signal: AbortSignal): Promise<readonly EngineProblem[]> {
     return this.#serially(async () => {
       const { engine, restart } = this.#deps;
-      const live = this.#live();
+      const live = this.#touched.live();
       const problems = live.length === 0 ? [] : await engine.verify(await this.#proof(), live, signal, depth);
       if (problems.length > 0) return problems;
       if (live.length < this.#touched.size) await restart();
@@ -156,10 +156,6 @@ export class HomeFiles {
   #render(text: string): EngineFiles {
     return this.#deps.engine.render(JSON.parse(text) as Site);
   }
-  #live(): readonly string[] {
-    const later = this.#deps.engine.needsRestart([...this.#touched]);
-    return [...this.#touched].filter((name) => !later.includes(name));
-  }
   async #proof(): Promise<Proof> {
     const { engine } = this.#deps;
     const text = this.#text!;
@@ -173,26 +169,20 @@ export class HomeFiles {
     await engine.certify(files);
     if (text !== this.#text) [this.#before, this.#text] = [this.#text, text];
     this.#open = text === this.#settled ? null : clock.now();
-    for (const name of await engine.write(files)) this.#touched.add(name);
+    await this.#touched.write(files);
   }
   /** Returns files that a running engine reads only at its next start. */
   async #bring(text: string, lives: boolean, signal?: AbortSignal): Promise<readonly string[]> {
     const { engine } = this.#deps;
     if (signal !== undefined) refuse((await engine.prepare(this.#render(text), signal)).problems);
     await this.#put(text);
-    const untaken = engine.needsRestart([...this.#touched]);
-    const live = this.#live();
-    if (lives && live.length > 0) {
-      await engine.reload(live, signal);
-      refuse(await engine.verify(await this.#proof(), live, signal));
-    }
-    this.#touched.clear();
-    return lives ? untaken : [];
+    return lives ? await this.#touched.takeIn(() => this.#proof(), signal) : [];
   }
   #settle(newest: string, version: number): void {
     this.#newest = newest;
     this.#version = version;
     this.#settled = this.#text;
+    this.#touched.clear();
     this.#problem = null;
     this.#refused = '';
     this.#open = null;

@@ -21,6 +21,7 @@ async function within<T>(
   closing: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  closing.throwIfAborted();
   const over = new AbortController();
   const late = Promise.withResolvers<never>();
   const stop = (): void => {

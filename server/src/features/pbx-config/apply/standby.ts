@@ -1,7 +1,7 @@
 /** The files of a standby's engine: renders and writes each applied version, and checks the engine after its reload. */
 import { messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
-import type { EngineConfig, EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
+import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
 import type { Site } from '../../../ports/site.ts';
 import { proofOfDisk } from './put-back.ts';
 
@@ -27,14 +27,52 @@ export function refuse(problems: readonly EngineProblem[]): void {
   if (problems.length > 0) throw new Error(problems.map((one) => one.words).join('; '));
 }
 
+/** Files that were written since the engine was last compared with them, also after a failed reload. */
+export class TouchedFiles {
+  readonly #engine: EngineConfig;
+  readonly #names = new Set<string>();
+  constructor(engine: EngineConfig) {
+    this.#engine = engine;
+  }
+  get size(): number {
+    return this.#names.size;
+  }
+  async write(files: EngineFiles): Promise<void> {
+    for (const name of await this.#engine.write(files)) this.#names.add(name);
+  }
+  /** Files that a running engine reads only at its next start. */
+  untaken(): readonly string[] {
+    return this.#engine.needsRestart([...this.#names]);
+  }
+  /** Files that a running engine can reload. */
+  live(): readonly string[] {
+    const untaken = this.untaken();
+    return [...this.#names].filter((name) => !untaken.includes(name));
+  }
+  /** Reloads the files and compares the engine with a temporary one. Returns files that need a restart. */
+  async takeIn(proof: () => Promise<Proof>, signal?: AbortSignal): Promise<readonly string[]> {
+    const [live, untaken] = [this.live(), this.untaken()];
+    if (live.length > 0) {
+      await this.#engine.reload(live, signal);
+      refuse(await this.#engine.verify(await proof(), live, signal));
+    }
+    return untaken;
+  }
+  clear(): void {
+    this.#names.clear();
+  }
+}
+
 export class StandbyFiles {
   readonly #deps: StandbyFilesDeps;
+  readonly #touched: TouchedFiles;
   #version: number | null = null;
   #problem: string | null = null;
   /** Version that failed; it is not tried again before the next version or the next start. */
   #refused: number | null = null;
   constructor(deps: StandbyFilesDeps) {
     this.#deps = deps;
+    this.#touched = new TouchedFiles(deps.engine);
   }
   /** Version in the engine; null before the first one was written. */
   get version(): number | null {
@@ -53,8 +91,9 @@ export class StandbyFiles {
     const { version, site } = await read();
     const files = engine.render(site);
     await engine.certify(files);
-    const written = await engine.write(files);
-    const untaken = lives ? await this.#takeIn(files, written) : [];
+    await this.#touched.write(files);
+    const untaken = lives ? await this.#takeIn(files) : [];
+    this.#touched.clear();
     this.#version = version;
     this.#problem = null;
     return untaken;
@@ -77,8 +116,10 @@ export class StandbyFiles {
       const files = engine.render(site);
       refuse((await engine.prepare(files, signal)).problems);
       await engine.certify(files);
-      const untaken = await this.#takeIn(files, await engine.write(files), signal);
+      await this.#touched.write(files);
+      const untaken = await this.#takeIn(files, signal);
       if (untaken.length > 0) await this.#deps.restart();
+      this.#touched.clear();
       this.#version = version;
       this.#problem = null;
       this.#refused = null;
@@ -93,18 +134,7 @@ export class StandbyFiles {
       );
     }
   }
-  /** Reloads written files and compares the engine with a temporary one. Returns files that need a restart. */
-  async #takeIn(
-    files: EngineFiles,
-    written: readonly string[],
-    signal?: AbortSignal,
-  ): Promise<readonly string[]> {
-    const { engine } = this.#deps;
-    const untaken = engine.needsRestart(written);
-    const live = written.filter((name) => !untaken.includes(name));
-    if (live.length === 0) return untaken;
-    await engine.reload(live, signal);
-    refuse(await engine.verify(await proofOfDisk(engine, files.keys()), live, signal));
-    return untaken;
+  #takeIn(files: EngineFiles, signal?: AbortSignal): Promise<readonly string[]> {
+    return this.#touched.takeIn(() => proofOfDisk(this.#deps.engine, files.keys()), signal);
   }
 }

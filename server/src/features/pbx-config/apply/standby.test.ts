@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FakeWorld } from '../../../../test/support/fake-engine-config.ts';
+import { silent } from '../../../core/log.ts';
+import type { Site } from '../../../ports/site.ts';
+import { StandbyFiles } from './standby.ts';
+
+for (const fault of ['refuses', 'lie'] as const)
+  test(`standby files - the version after one that failed (${fault}) also loads the files of the failed one`, async () => {
+    const world = new FakeWorld();
+    let version = 1;
+    const site = { extensions: [], queues: [] } as unknown as Site;
+    world.extra = () =>
+      new Map([
+        ['features.conf', version === 1 ? 'old' : 'new'],
+        ['musiconhold.conf', String(version)],
+      ]);
+    const files = new StandbyFiles({
+      engine: world.config(),
+      log: silent,
+      read: async () => ({ version, site }),
+      newest: async () => version,
+      restart: async () => {},
+      running: () => true,
+    });
+    await files.write(false);
+    world.boot();
+    const signal = new AbortController().signal;
+    version = 2;
+    world.faults.set('reload', [fault]);
+    await files.follow(signal);
+    assert.match(files.problem ?? '', /^version 2: /);
+    assert.equal(world.live?.get('features.conf'), 'old');
+    version = 3;
+    await files.follow(signal);
+    assert.deepEqual(
+      [files.version, files.problem, world.live?.get('features.conf'), world.live?.get('musiconhold.conf')],
+      [3, null, 'new', '3'],
+    );
+  });
