@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ServiceError } from '../../core/errors.ts';
 import { numberSubject } from '../../numbers/subject.ts';
 import { connectorsRig } from '../../../test/support/connectors-rig.ts';
 import { crmFile } from '../../../test/support/crm.ts';
@@ -95,6 +96,38 @@ test('connectors - an answer of 200 that says failure, a refusal, and what a per
   await rig.stands('sent', 'a:1', 'a:2');
   assert.deepEqual([(await retry(parked!.id)).json.code], ['wrong_entry_state']);
   assert.equal((await retry(99)).status, 404);
+});
+
+test('connectors - a change that the database rejects, at once or after its audit line, leaves the connector at work', async (t) => {
+  const rig = await connectorsRig(t);
+  await rig.create();
+  const { store } = rig.temp;
+  for (const when of ['at once', 'later']) {
+    let away = false;
+    await rig.restart({
+      store: {
+        ...store,
+        transaction: (work) =>
+          away
+            ? Promise.reject(new ServiceError('store_unavailable', 'the database is away'))
+            : store.transaction(work),
+      },
+      audit: {
+        ...rig.audit,
+        async recordIn(trx, ...entries) {
+          await rig.audit.recordIn(trx, ...entries);
+          away = true;
+        },
+      },
+    });
+    away = when === 'at once';
+    const settings = { token: `geheim-${when}` };
+    const { status } = await rig.call('PATCH', 'connectors/1', { settings }, 'token-admin');
+    away = false;
+    assert.equal(status, when === 'at once' ? 503 : 200);
+    rig.feed.put(`a:${when}`);
+    await rig.stands('sent', `a:${when}`);
+  }
 });
 
 test('connectors - a system that asks to wait is not asked before, one that rejects the sign-in holds its entries', async (t) => {

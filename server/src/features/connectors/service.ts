@@ -221,14 +221,17 @@ export class ConnectorService {
       };
       const moved = file !== null && isMoved(before, { file, row: next }, wanted.settings ?? {});
       const detail = { changed: Object.keys(wanted).join(' '), enabled: next.enabled };
-      await this.#parts.store.change(next, reads, this.#audited(actor, 'connector.changed', detail));
+      // A refresh token from an administrator replaces the one that the system gave last.
+      const forgets = moved || JSON.stringify(next.secrets) !== JSON.stringify(row.secrets);
       // The new keeper begins after the previous one has stored its results; two keepers would send entries twice.
       await this.#end(before);
-      // A refresh token from an administrator replaces the one that the system gave last.
-      if (moved || JSON.stringify(next.secrets) !== JSON.stringify(row.secrets))
-        await this.#parts.store.putToken(id, null);
-      const [stored] = (await this.#parts.store.all()).filter((one) => one.id === id);
-      return this.#shown(await this.#open(stored!));
+      const stored = await this.#parts.store
+        .change(next, { rereads: reads, forgets }, this.#audited(actor, 'connector.changed', detail))
+        .catch(async (error: unknown) => {
+          await this.#open(row);
+          throw error;
+        });
+      return this.#shown(await this.#open(stored));
     });
   }
   remove(actor: Actor, id: number): Promise<void> {

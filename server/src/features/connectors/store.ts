@@ -83,25 +83,29 @@ function settingsIn(db: Kysely<Tables>, change: Change) {
       const rows = db.selectFrom('connector_tokens').select('refresh_token');
       return (await rows.where('connector', '=', connector).executeTakeFirst())?.refresh_token ?? null;
     },
-    /** Replaces the refresh token; null deletes it. */
-    putToken: (connector: number, refresh_token: string | null): Promise<void> =>
+    putToken: (connector: number, refresh_token: string): Promise<void> =>
       change(async (trx) => {
         await trx.deleteFrom('connector_tokens').where('connector', '=', connector).execute();
-        if (refresh_token !== null)
-          await trx.insertInto('connector_tokens').values({ connector, refresh_token }).execute();
+        await trx.insertInto('connector_tokens').values({ connector, refresh_token }).execute();
       }),
-    /** Keeps the position in the feed, which the keeper writes. `rereads`: the next sync reads all customers. */
+    /**
+     * Keeps the position in the feed, which the keeper writes, and returns the row with it. `rereads`: the next sync
+     * reads all customers; `forgets`: the refresh token is deleted.
+     */
     change: (
       { id, cursor: _cursor, doubt_ms: _doubt, ...row }: ConnectorRow,
-      rereads: boolean,
+      { rereads, forgets }: { readonly rereads: boolean; readonly forgets: boolean },
       also: Also,
-    ): Promise<void> =>
+    ): Promise<ConnectorRow> =>
       change(async (trx) => {
         const { cursor: _c, doubt_ms: _d, ...columns } = columnsOf({ ...row, cursor: null, doubt_ms: 0 });
         // With other settings, the connector may read another system or other customers.
         if (rereads) await trx.deleteFrom('connector_syncs').where('connector', '=', id).execute();
-        await trx.updateTable('connectors').set(columns).where('id', '=', id).execute();
+        if (forgets) await trx.deleteFrom('connector_tokens').where('connector', '=', id).execute();
+        const update = trx.updateTable('connectors').set(columns).where('id', '=', id);
+        const stored = await update.returningAll().executeTakeFirstOrThrow();
         await also(untyped(trx), id);
+        return rowOf(stored);
       }),
     remove: (id: number, also: Also): Promise<void> =>
       change(async (trx) => {

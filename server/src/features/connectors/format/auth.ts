@@ -149,7 +149,7 @@ class ExchangeAuth implements Auth {
       latency_ms: result.latency_ms,
     });
     if (status !== null && status < 300 && typeof found === 'string' && found !== '') {
-      secrets.add(found);
+      secrets.addToken(found);
       const signed = { headers: { [header]: known(value, { ...scope, token: found }) }, query: {} };
       return { signed, until };
     }

@@ -214,6 +214,20 @@ test('connector file - settings are checked, and secrets never shown in any spel
   );
 });
 
+test('connector file - the settings stay hidden, and of renewed tokens the last ones', () => {
+  const secrets = new Secrets();
+  secrets.add('of-the-settings');
+  secrets.addToken('refresh-token');
+  for (let n = 100; n < 200; n += 1) {
+    secrets.addToken('refresh-token');
+    secrets.addToken(`access-${n}`);
+  }
+  assert.equal(
+    secrets.hide('of-the-settings refresh-token access-199 access-198 access-100'),
+    '… … … … access-100',
+  );
+});
+
 test('connector file - a setting has any name, also one that every object has', () => {
   const { document } = fileOf(
     WHOLE.replace('settings: {', 'settings: { constructor: { text: Builder, url: true },'),

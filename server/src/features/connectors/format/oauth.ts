@@ -78,7 +78,7 @@ export class OAuth implements Auth, Connect {
     { code, redirect, verifier }: Parameters<Connect['redeem']>[0],
     signal: AbortSignal,
   ): Promise<ConnectorResult<null>> {
-    this.#parts.secrets.add(code);
+    this.#parts.secrets.addToken(code);
     const form = { grant_type: 'authorization_code', code, redirect_uri: redirect, code_verifier: verifier };
     const obtained = await this.#token(form, signal);
     if ('kind' in obtained) return obtained;
@@ -99,7 +99,7 @@ export class OAuth implements Auth, Connect {
     const refresh = (await this.#tokens.read()) ?? this.#text(this.#file.refresh_token);
     if (refresh === '')
       return failure('disconnected', 'no access was granted yet: an administrator has to connect');
-    this.#parts.secrets.add(refresh);
+    this.#parts.secrets.addToken(refresh);
     return await this.#token({ grant_type: 'refresh_token', refresh_token: refresh }, signal);
   }
   async #token(form: Record<string, string>, signal: AbortSignal): Promise<Obtained | ConnectorFailure> {
@@ -150,10 +150,10 @@ export class OAuth implements Auth, Connect {
     const access = answer['access_token'];
     if (result.kind !== 'answered' || status !== 200 || typeof access !== 'string' || access === '')
       return refusedToken(result);
-    secrets.add(access);
+    secrets.addToken(access);
     const refreshed = answer['refresh_token'];
     if (typeof refreshed === 'string' && refreshed !== '') {
-      secrets.add(refreshed);
+      secrets.addToken(refreshed);
       await this.#tokens.write(refreshed);
     }
     const seconds = Number(answer['expires_in'] ?? DEFAULT_SECONDS);

@@ -56,21 +56,42 @@ export function readSettings(
   return { values, findings };
 }
 
+/** Number of tokens that stay hidden: those of the last renewals, which requests may still carry. */
+const KEPT_TOKENS = 10;
+// Shorter secrets would hide ordinary text.
+const spellingsOf = (secret: string): readonly string[] =>
+  secret.length < 4
+    ? []
+    : [
+        secret,
+        encodeURIComponent(secret),
+        JSON.stringify(secret).slice(1, -1),
+        new URLSearchParams({ s: secret }).toString().slice(2),
+      ];
+
 /** Texts to hide in traces, logs and errors. */
 export class Secrets {
-  readonly #hidden = new Set<string>();
+  readonly #settings = new Set<string>();
+  /** The newest last. */
+  readonly #tokens = new Set<string>();
+  /** Hides a secret of the settings for the life of the session. */
   add(secret: string): void {
-    // Shorter secrets would hide ordinary text.
-    if (secret.length < 4) return;
-    this.#hidden.add(secret);
-    this.#hidden.add(encodeURIComponent(secret));
-    this.#hidden.add(JSON.stringify(secret).slice(1, -1));
-    this.#hidden.add(new URLSearchParams({ s: secret }).toString().slice(2));
+    for (const text of spellingsOf(secret)) this.#settings.add(text);
+  }
+  /** Hides a token until `KEPT_TOKENS` newer ones were added, because a session renews its tokens without end. */
+  addToken(token: string): void {
+    this.#tokens.delete(token);
+    this.#tokens.add(token);
+    for (const oldest of this.#tokens) {
+      if (this.#tokens.size <= KEPT_TOKENS) break;
+      this.#tokens.delete(oldest);
+    }
   }
   hide(text: string): string {
     let hidden = text;
+    const secrets = new Set([...this.#settings, ...[...this.#tokens].flatMap(spellingsOf)]);
     // The longest first, because a secret may be part of another.
-    for (const secret of [...this.#hidden].toSorted((a, b) => b.length - a.length))
+    for (const secret of [...secrets].toSorted((a, b) => b.length - a.length))
       hidden = hidden.replaceAll(secret, '…');
     return hidden;
   }
