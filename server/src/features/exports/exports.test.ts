@@ -20,6 +20,7 @@ import { createAudit } from '../audit/service.ts';
 import { exportOperations } from './operations.ts';
 import { Exports } from './service.ts';
 import type { ExportsDeps } from './service.ts';
+import type { Tables } from './store.ts';
 
 /** Rows on demand; `hold` keeps the next page back until it resolves. */
 function rowsOf(total: number) {
@@ -113,6 +114,7 @@ async function rig(
     clock,
     folder,
     rows,
+    store: temp.store,
     call,
     one,
     async make(who: string, body: object = { format: 'csv' }): Promise<Export> {
@@ -356,6 +358,17 @@ test('exports - one that runs when the service ends is made anew and whole at th
   assert.deepEqual(await r.files(), [`${id}.csv`, `${second.id}.csv`]);
   const first = await r.one('supervisor', id);
   assert.equal(first.sha256, done.sha256, 'the same rows are the same bytes');
+});
+
+test('exports - one whose end could not be stored is made anew without a restart', async (t) => {
+  const r = await rig(t);
+  const { id } = await r.make('supervisor');
+  await r.settled('supervisor', id);
+  await r.store.db<Tables>().updateTable('exports').set({ state: 'running' }).execute();
+  await until('it is made anew', async () => {
+    await r.clock.advance(60_000);
+    return (await r.one('supervisor', id)).state === 'done';
+  });
 });
 
 test('exports - a file expires after its hours, with an error of its own', async (t) => {

@@ -13,6 +13,7 @@ import type { Rows } from './cells.ts';
 import { csvOf } from './csv.ts';
 import { NoRoomError } from '../../core/file-folder.ts';
 import type { FileFolder } from '../../core/file-folder.ts';
+import { requeueRunning } from './store.ts';
 import type { ExportRow, Tables } from './store.ts';
 import { xlsxOf } from './xlsx.ts';
 
@@ -179,6 +180,8 @@ export class ExportRunner {
     log.info({ export: row.id, rows: progress.done, bytes }, 'an export is done');
   }
   async #next(): Promise<ExportRow | undefined> {
+    // No export runs now, so these had an end that could not be stored, here or in an earlier process.
+    for (const { person_id } of await requeueRunning(this.#db)) this.#deps.changed(person_id);
     const row = await this.#db
       .selectFrom('exports')
       .selectAll()

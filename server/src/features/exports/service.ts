@@ -27,7 +27,7 @@ import { writeQueue } from '../../core/queue.ts';
 import { createChanges } from './changes.ts';
 import type { Changes } from './changes.ts';
 import { ExportRunner } from './runner.ts';
-import { countIn, insertExport, migrations, readExport } from './store.ts';
+import { countIn, insertExport, migrations, readExport, requeueRunning } from './store.ts';
 import type { ExportRow, Tables } from './store.ts';
 
 /** Longest wait of a creation for the ones requested before it. */
@@ -132,12 +132,7 @@ export class Exports implements AsyncDisposable {
   /** Deletes every file after an erasure and restarts running exports. Resolves with the number of files. */
   async expireAll(): Promise<number> {
     // Running exports first, so that one that ends meanwhile leaves no file.
-    const again = await this.#db
-      .updateTable('exports')
-      .set({ state: 'queued' })
-      .where('state', '=', 'running')
-      .returning(['id', 'person_id'])
-      .execute();
+    const again = await requeueRunning(this.#db);
     const done = await this.#db.selectFrom('exports').selectAll().where('state', '=', 'done').execute();
     for (const { id, person_id } of again) {
       this.#changes.changed(person_id);
@@ -323,7 +318,6 @@ export class Exports implements AsyncDisposable {
     }
   }
   async #recover(): Promise<void> {
-    await this.#db.updateTable('exports').set({ state: 'queued' }).where('state', '=', 'running').execute();
     const kept = await this.#db
       .selectFrom('exports')
       .select(['id', 'format'])

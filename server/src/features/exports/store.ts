@@ -88,3 +88,14 @@ export async function insertExport(
 export async function readExport(db: Kysely<Tables>, id: number): Promise<ExportRow | undefined> {
   return await db.selectFrom('exports').selectAll().where('id', '=', id).executeTakeFirst();
 }
+/** Queues running exports again. */
+export async function requeueRunning(
+  db: Kysely<Tables>,
+): Promise<readonly { id: number; person_id: number }[]> {
+  return await db
+    .updateTable('exports')
+    .set({ state: 'queued' })
+    .where('state', '=', 'running')
+    .returning(['id', 'person_id'])
+    .execute();
+}

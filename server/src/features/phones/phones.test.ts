@@ -280,6 +280,21 @@ test('phones - a change is asked for until it is fetched; a new token is another
   assert.equal((await get(`/provision/${TOKEN}/${A}.cfg`)).status, 404, 'the former token is none');
   assert.equal((await get(`/provision/${'N'.repeat(43)}/${B}.cfg`, yealink(B))).status, 200);
 });
+test('phones - a change while phones are asked is asked for too, also in the last round', async (t) => {
+  const { get, phones, site, clock, notified } = await rig(t);
+  await get(`/provision/${TOKEN}/${A}.cfg`);
+  phones.changed();
+  site.name = 'Second';
+  // The first comparison found nothing and has not ended yet.
+  phones.changed();
+  for (let i = 0; i < 400 && notified.length < 3; i += 1) await clock.advance(100);
+  assert.equal(notified.length, 3);
+  await get(`/provision/${TOKEN}/${A}.cfg`);
+  site.name = 'Third';
+  phones.changed();
+  await clock.advance(60_000);
+  assert.equal(notified.length, 6);
+});
 test('phones - the MAC address is found in what phones say of themselves', () => {
   assert.deepEqual(
     [

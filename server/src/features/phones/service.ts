@@ -445,11 +445,11 @@ export class Phones {
   async #notifyLate(): Promise<void> {
     const { clock, log } = this.#deps;
     const { signal } = this.#closing;
-    for (let round = 0; round < ROUNDS && !signal.aborted; round += 1) {
+    for (let round = 0; (round < ROUNDS || this.#again) && !signal.aborted; round += 1) {
       if (this.#again) round = 0;
       this.#again = false;
       const late = await this.#late();
-      if (late.length === 0) return;
+      if (late.length === 0 && !this.#again) return;
       for (const known of late) {
         if (signal.aborted) return;
         await this.#send(known, 'check').catch((error: unknown) => {
