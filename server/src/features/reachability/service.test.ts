@@ -130,6 +130,19 @@ test('external address - answers that differ change nothing until two agree', as
   assert.ok(site.ok());
 });
 
+test('external address - a doubt that begins soon after another one is reported too, if it lasts', async () => {
+  const away = new Error('no answer in 3 s');
+  await using site = await follow([away, '203.0.113.9', '203.0.113.9', away]);
+  await site.clock.advance(60_000);
+  const soon = [
+    ['network.address_doubted', null],
+    ['network.address_changed', '203.0.113.9'],
+  ];
+  assert.deepEqual([site.ok(), site.published()], [false, soon]);
+  await site.clock.advance(3_600_000);
+  assert.deepEqual(site.published(), [...soon, ['network.address_doubted', '203.0.113.9']]);
+});
+
 test('external address - one that changes all the time is changed ever more rarely', async () => {
   // Two answers agree, then the other address has its turn.
   const turns = Array.from({ length: 4_000 }, (_, i) => `203.0.113.${1 + (Math.floor(i / 2) % 2)}`);

@@ -57,6 +57,8 @@ export class ExternalAddress implements AsyncDisposable {
   #found: FoundAddress | null;
   /** Fault of the newest answer; null if there is none. */
   #fault: string | null = null;
+  /** True if an event reported this fault. */
+  #reported = false;
   /** Last used source, in words; another source may change the address at once. */
   #asked = '';
   /** True while changes are refused because there were too many. */
@@ -194,10 +196,11 @@ export class ExternalAddress implements AsyncDisposable {
     publish([this.#event('network.address_changed', data)]);
   }
   #doubt(detail: string): void {
-    const first = this.#fault === null;
+    if (this.#fault === null) this.#reported = false;
     this.#fault = detail;
     const now = this.#deps.clock.now();
-    if (!first || now - this.#doubtedAt < DOUBT_MS) return;
+    if (this.#reported || now - this.#doubtedAt < DOUBT_MS) return;
+    this.#reported = true;
     this.#doubtedAt = now;
     this.#log.warn({ detail }, 'the external address is not certain');
     this.#deps.publish([this.#event('network.address_doubted', { address: this.shown(), detail })]);

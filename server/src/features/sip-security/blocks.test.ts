@@ -8,13 +8,28 @@ import { silent } from '../../core/log.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
 import type { FirewallState, TimedBlock } from '../../ports/firewall.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Store } from '../../ports/store.ts';
 import { BLOCK_MS, MOST_BLOCKED, MOST_REFUSED, NetworkBlocks } from './blocks.ts';
 import { blockedNetworkOf, meets } from './networks.ts';
 
 const ACTOR = { caller: { username: 'ada' }, ip: '192.0.2.9' } as unknown as Actor;
 
 async function rig(t: { after(work: () => Promise<void>): void }) {
-  const { store, ...temp } = await temporaryStore();
+  const { store: whole, ...temp } = await temporaryStore();
+  /** Number of next calls that fail. */
+  const faults = { store: 0, audit: 0 };
+  const fail = (what: keyof typeof faults): void => {
+    if (faults[what] === 0) return;
+    faults[what] -= 1;
+    throw new Error(`no ${what}`);
+  };
+  const store: Store = {
+    ...whole,
+    db<T>() {
+      fail('store');
+      return whole.db<T>();
+    },
+  };
   const clock = createVirtualClock();
   const events: DomainEvent[] = [];
   const rows: AuditEntry[] = [];
@@ -38,7 +53,12 @@ async function rig(t: { after(work: () => Promise<void>): void }) {
       store,
       clock,
       log: silent,
-      audit: { record: async (entry) => void rows.push(entry) },
+      audit: {
+        async record(entry) {
+          fail('audit');
+          rows.push(entry);
+        },
+      },
       publish: (all) => void events.push(...all),
       spared: () => wall.spared,
       async phones() {
@@ -61,7 +81,7 @@ async function rig(t: { after(work: () => Promise<void>): void }) {
   const attack = (address: string, times = MOST_REFUSED, reason: 'password' | 'request' = 'password') => {
     for (let i = 0; i < times; i++) blocks.refused({ reason, account: '1001', address });
   };
-  return { blocks, clock, events, rows, engine, phones, wall, open, attack };
+  return { blocks, clock, events, rows, engine, phones, wall, open, attack, faults };
 }
 
 test('blocked networks - the ninth refusal blocks the network until its time is over, with event and audit line', async (t) => {
@@ -146,6 +166,35 @@ test('blocked networks - the firewall has them from the start to the end, but no
   next.again();
   await blocks.release(ACTOR, blocks.list().networks[0]!.id);
   assert.deepEqual(wall.seen.slice(1), ['closed', ' at 5060 5061'], 'nothing after the end');
+});
+
+test('blocked networks - the engine receives none that is spared by now, after a change of the configuration', async (t) => {
+  const { blocks, engine, wall, attack } = await rig(t);
+  attack('203.0.113.7');
+  await until('the block', () => engine.lists.length === 1);
+  blocks.configured();
+  wall.spared = ['203.0.113.0/24'];
+  blocks.configured();
+  blocks.configured();
+  blocks.again();
+  await until('the lists', () => engine.lists.length === 3);
+  assert.deepEqual(engine.lists, [['203.0.113.0/24'], [], []], 'one for the change, one for the connect');
+});
+
+test('blocked networks - a block ends also after an audit or a database that failed', async (t) => {
+  const { blocks, clock, events, faults, attack } = await rig(t);
+  faults.audit = 1;
+  attack('203.0.113.7');
+  await until('the block', () => events.length === 1 && faults.audit === 0);
+  faults.store = 1;
+  await clock.advance(BLOCK_MS);
+  await until('the end that fails', () => faults.store === 0, { ms: 10_000 });
+  assert.equal(blocks.list().networks.length, 1);
+  await until('the end', async () => {
+    await clock.advance(10_000);
+    return events.length === 2;
+  });
+  assert.deepEqual(blocks.list().networks, []);
 });
 
 test('blocked networks - an attack from 2,000 networks blocks the newest 500 and asks the engine a few times', async (t) => {

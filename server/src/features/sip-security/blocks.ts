@@ -44,6 +44,8 @@ const WINDOW_MS = 5 * 60_000;
 export const BLOCK_MS = 60 * 60_000;
 /** Limit of blocked networks; beyond it the block that ends first is released. */
 export const MOST_BLOCKED = 500;
+/** Pause before the next try to end blocks whose time is over. */
+const AGAIN_MS = 10_000;
 /** Limit of networks with counted refusals; beyond it the one with the oldest refusal is forgotten. */
 const MOST_COUNTED = 2_000;
 
@@ -71,6 +73,8 @@ export class NetworkBlocks {
   /** Networks that the next change blocks together: an attack from many networks costs one request to the engine. */
   readonly #due = new Map<string, Pick<Row, 'reason' | 'requests'>>();
   #enforced = false;
+  /** Networks that the engine received last; null before the first time. */
+  #sent: readonly string[] | null = null;
   /** Changes run one after the other. */
   #work: Promise<void> = Promise.resolve();
   readonly #stop = new AbortController();
@@ -111,7 +115,9 @@ export class NetworkBlocks {
   }
   /** Call after a change of the configuration: SIP ports and spared networks may differ. */
   configured(): void {
-    this.#do(() => this.#fence());
+    this.#do(() =>
+      this.#sent === null || this.#sent.join() === this.#networks().join() ? this.#fence() : this.#enforce(),
+    );
   }
   list(): Omit<BlockedNetworks, 'success'> {
     return {
@@ -189,9 +195,10 @@ export class NetworkBlocks {
         .returningAll()
         .execute();
       this.#blocked = [...this.#blocked, ...rows];
+      this.#wait();
       await this.#enforce();
-      for (const row of rows) {
-        this.#tell('network.blocked', row);
+      for (const row of rows) this.#tell('network.blocked', row);
+      for (const row of rows)
         await audit.record({
           action: 'sip.network_blocked',
           actor: null,
@@ -200,8 +207,6 @@ export class NetworkBlocks {
           ip: null,
           detail: { reason: row.reason, requests: row.requests, until: rfc3339(row.until_ms) },
         });
-      }
-      this.#wait();
     } finally {
       for (const [network] of due) this.#due.delete(network);
       if (this.#due.size > 0) this.#do(() => this.#block());
@@ -211,26 +216,28 @@ export class NetworkBlocks {
     const ids = rows.map((r) => r.id);
     await this.#deps.store.db<Tables>().deleteFrom('sip_blocked_networks').where('id', 'in', ids).execute();
     this.#blocked = this.#blocked.filter((b) => !ids.includes(b.id));
+    this.#wait();
     await this.#enforce();
     for (const row of rows) this.#tell('network.released', row, why);
-    this.#wait();
   }
-  /** Sends the blocked networks to the firewall, without those that have become spared since. */
+  /** Blocks without those of networks that have become spared since. */
+  #active(): readonly Row[] {
+    const own = this.#deps.spared();
+    return this.#blocked.filter((b) => !meets(b.network, own));
+  }
+  #networks(): readonly string[] {
+    return this.#active().map((b) => b.network);
+  }
   async #fence(): Promise<void> {
-    const { firewall, spared, ports } = this.#deps;
-    if (firewall === null) return;
-    const own = spared();
-    await firewall.replace(
-      this.#blocked.filter((b) => !meets(b.network, own)),
-      ports(),
-    );
+    await this.#deps.firewall?.replace(this.#active(), this.#deps.ports());
   }
   /** An engine that is away receives the list after its next connect (`again`). */
   async #enforce(): Promise<void> {
     await this.#fence();
     this.#enforced = false;
+    this.#sent = this.#networks();
     try {
-      this.#enforced = await this.#deps.enforce(this.#blocked.map((b) => b.network));
+      this.#enforced = await this.#deps.enforce(this.#sent);
     } catch (error) {
       this.#deps.log.warn(
         { error: messageOf(error) },
@@ -248,19 +255,22 @@ export class NetworkBlocks {
         : { network, why: why! };
     this.#deps.publish([{ type, subject, at, observed: 'live', data } as DomainEvent]);
   }
-  /** Waits for the end of the block that ends first. */
-  #wait(): void {
+  /** Waits for the end of the block that ends first, and at least until `earliest`, ms since 1970. */
+  #wait(earliest = 0): void {
     this.#timer.abort();
     this.#timer = new AbortController();
     const first = Math.min(...this.#blocked.map((b) => b.until_ms));
     if (first === Infinity || this.#stop.signal.aborted) return;
     const { clock } = this.#deps;
     const { signal } = this.#timer;
-    void sleepUntil(clock, first, signal).then(
+    void sleepUntil(clock, Math.max(first, earliest), signal).then(
       () =>
         this.#do(async () => {
           const over = this.#blocked.filter((b) => b.until_ms <= clock.now());
-          if (over.length > 0) await this.#end(over, 'over');
+          if (over.length === 0) return;
+          // The database may reject the end, which no later event would repeat.
+          this.#wait(clock.now() + AGAIN_MS);
+          await this.#end(over, 'over');
         }),
       () => undefined,
     );
