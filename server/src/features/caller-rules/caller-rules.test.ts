@@ -22,12 +22,13 @@ async function rig(t: { after(end: () => Promise<void>): void }) {
   const audit = await createAudit(store, clock, silent);
   const kept = new Map<string, StoredCallerRule | null>();
   const events: DomainEvent[] = [];
-  const away = { engine: false, forgotten: 0 };
+  const away = { engine: false, writes: false, forgotten: 0 };
   const engine: CallerRuleVerbs = {
     async storedCallerRules(each) {
       for (const [key, rule] of kept) each(key, rule);
     },
     async keepCallerRules(rules) {
+      if (away.writes) throw new ServiceError('engine_unavailable', 'away');
       for (const [key, rule] of rules)
         if (rule === null) kept.delete(key);
         else kept.set(key, rule);
@@ -147,6 +148,24 @@ test('caller rules - the engine has each spelling of a rule, once it is there; a
     ['caller_rule.deleted', 'supervisor'],
     ['caller_rule.created', 'supervisor'],
   ]);
+});
+
+test('caller rules - a rule of a feature code that is deleted before the engine takes it over does not return', async (t) => {
+  const { rules, kept, away, ask, enforced } = await rig(t);
+  kept.set('4930555666', { number: 'block', prefix: null, by: '1001' });
+  away.writes = true;
+  rules.again();
+  const list = async () => (await ask('token-agent', 'GET')).body.rules;
+  const [rule] = await until('the rule', async () => ((await list()).length === 1 ? await list() : null));
+  assert.equal((await ask('token-supervisor', 'DELETE', `/${rule!.id}`)).status, 200);
+  away.writes = false;
+  rules.again();
+  await enforced();
+  assert.deepEqual([await list(), kept.size], [[], 0]);
+  kept.set('4930555666', { number: 'block', prefix: null, by: '1001' });
+  rules.written();
+  await enforced();
+  assert.equal((await list()).length, 1, 'a later code blocks again');
 });
 
 test('caller rules - what a feature code wrote becomes a rule, what nothing of ours wrote is undone, a full list refuses', async (t) => {

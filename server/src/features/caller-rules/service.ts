@@ -56,6 +56,8 @@ export class CallerRules {
   #rows: readonly RuleRow[];
   readonly #writes = writeQueue(PATIENCE_MS);
   readonly #copy: EngineCopy;
+  /** Authors of adopted rules, by key, until the engine's store has none of them. */
+  readonly #adopted = new Map<string, string>();
   /** True while an erasure waits for the engine to delete the last callers of phones. */
   #forgets = false;
 
@@ -251,12 +253,18 @@ export class CallerRules {
     if (this.#forgets) await this.#forgetLast();
     const stored = new Map<string, StoredCallerRule | null>();
     await engine.storedCallerRules((key, rule) => void stored.set(key, rule), { signal });
-    for (const [key, rule] of stored) if (rule?.by != null) await this.#adopt(key, rule.by);
+    for (const [key, rule] of stored) {
+      // A rule that was deleted since its adoption must not return.
+      if (rule?.by == null || this.#adopted.get(key) === rule.by) continue;
+      await this.#adopt(key, rule.by);
+      this.#adopted.set(key, rule.by);
+    }
     const changes = new Map<string, StoredCallerRule | null>();
     const wanted = this.#stored();
     for (const key of stored.keys()) if (!wanted.has(key)) changes.set(key, null);
     for (const [key, rule] of wanted) if (!isSame(stored.get(key), rule)) changes.set(key, rule);
     await engine.keepCallerRules(changes, { signal });
+    this.#adopted.clear();
   }
   #adopt(key: string, by: string): Promise<void> {
     return this.#writes.run(async () => {

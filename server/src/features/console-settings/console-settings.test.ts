@@ -88,3 +88,20 @@ test('console settings - read by everybody, set by administrators, in force at o
     [['console.configure', 'admin', 'ok', wanted.crm_link, null]],
   );
 });
+
+test('console settings - of two changes at the same time, the second keeps what only the first one sets', async (t) => {
+  const { store, ...temp } = await temporaryStore();
+  const audit = await createAudit(store, createVirtualClock(), silent);
+  t.after(async () => {
+    await audit.close();
+    await temp[Symbol.asyncDispose]();
+  });
+  const site = await createConsoleSettings({ store, audit, zone: 'UTC' });
+  const actor = { caller: { username: 'admin' }, ip: null } as unknown as Parameters<typeof site.change>[0];
+  await Promise.all([
+    site.change(actor, { crm_link: null, confirm_supervision: false, second_factor: 'admin' }),
+    site.change(actor, { crm_link: null, confirm_supervision: true }),
+  ]);
+  const { confirm_supervision, second_factor } = site.settings();
+  assert.deepEqual([confirm_supervision, second_factor], [true, 'admin']);
+});

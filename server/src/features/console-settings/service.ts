@@ -1,5 +1,6 @@
 import { ConsoleSettings, INITIAL_CONSOLE_SETTINGS } from '@offhook/contract/console-settings.ts';
 import type { ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
+import { writeQueue } from '../../core/queue.ts';
 import { createTable } from '../../core/schema.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Actor } from '../../ports/operations.ts';
@@ -16,6 +17,9 @@ export const migrations: readonly Migration[] = [
     },
   },
 ];
+
+/** Longest wait of a change for the ones requested before it. */
+const PATIENCE_MS = 10_000;
 
 export interface SiteConsole {
   settings(): ConsoleSettingsReply['settings'];
@@ -40,44 +44,47 @@ export async function createConsoleSettings(deps: {
   };
   const settings = () => ({ ...current, site_zone: zone });
   const listeners = new Set<() => void>();
+  const changes = writeQueue(PATIENCE_MS);
   return {
     settings,
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    async change(actor, given) {
-      const wanted: ConsoleSettings = {
-        ...given,
-        second_factor: given.second_factor ?? current.second_factor,
-      };
-      const value = JSON.stringify(wanted);
-      await store.transaction<Tables, void>(async (trx) => {
-        await trx
-          .insertInto('console_settings')
-          .values({ id: 1, value })
-          .onConflict((c) => c.column('id').doUpdateSet({ value }))
-          .execute();
-        await audit.recordIn(trx, {
-          action: 'console.configure',
-          actor: actor.caller.username,
-          object: null,
-          outcome: 'ok',
-          ip: actor.ip,
-          detail: {
-            ...wanted,
-            second_factor: wanted.second_factor ?? 'off',
-            ...Object.fromEntries(
-              Object.entries(current)
-                .filter(([name, value]) => wanted[name as keyof ConsoleSettings] !== value)
-                .map(([name, value]) => [`was_${name}`, value]),
-            ),
-          },
+    // One change at a time, because each depends on the settings before it.
+    change: (actor, given) =>
+      changes.run(async () => {
+        const wanted: ConsoleSettings = {
+          ...given,
+          second_factor: given.second_factor ?? current.second_factor,
+        };
+        const value = JSON.stringify(wanted);
+        await store.transaction<Tables, void>(async (trx) => {
+          await trx
+            .insertInto('console_settings')
+            .values({ id: 1, value })
+            .onConflict((c) => c.column('id').doUpdateSet({ value }))
+            .execute();
+          await audit.recordIn(trx, {
+            action: 'console.configure',
+            actor: actor.caller.username,
+            object: null,
+            outcome: 'ok',
+            ip: actor.ip,
+            detail: {
+              ...wanted,
+              second_factor: wanted.second_factor ?? 'off',
+              ...Object.fromEntries(
+                Object.entries(current)
+                  .filter(([name, value]) => wanted[name as keyof ConsoleSettings] !== value)
+                  .map(([name, value]) => [`was_${name}`, value]),
+              ),
+            },
+          });
         });
-      });
-      current = wanted;
-      for (const listener of listeners) listener();
-      return settings();
-    },
+        current = wanted;
+        for (const listener of listeners) listener();
+        return settings();
+      }),
   };
 }

@@ -27,9 +27,10 @@ async function open(
 ) {
   const [port, clock] = [await freePort(), createVirtualClock()];
   const known = new Set([TOKEN]);
+  const config: { port: () => number | null } = { port: () => port };
   const server = new LdapServer({
     host: '127.0.0.1',
-    port: () => port,
+    port: () => config.port(),
     plain: () => plain,
     certificate: () => Promise.resolve(null),
     knows: (token) => Promise.resolve(known.has(token)),
@@ -61,7 +62,7 @@ async function open(
     await once(made, 'connect');
     return { made, ended };
   };
-  return { client, socket, server, clock, known };
+  return { client, socket, server, clock, known, config };
 }
 /** False where the connection is not ended in time. */
 const endOf = ({ ended }: { readonly ended: Promise<boolean> }): Promise<boolean> => {
@@ -112,6 +113,17 @@ test('LDAP - a connection without a right password is closed in time, however mu
   setTimeout(resolve, 300);
   await later;
   assert.equal(await codeOf(signedIn.search(BASE, { scope: 'base' })), CODES.ok, 'it stays');
+});
+
+test('LDAP - a configuration that cannot be read does not stop later changes', async (t) => {
+  const { server, config } = await open(t);
+  config.port = () => {
+    throw new Error('no configuration');
+  };
+  await assert.rejects(server.follow(), /no configuration/);
+  config.port = () => null;
+  await server.follow();
+  assert.deepEqual(server.finding(), { ok: true, detail: 'none is used' });
 });
 
 test('LDAP - an idle connection is closed', async (t) => {

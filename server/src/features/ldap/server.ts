@@ -4,6 +4,7 @@ import tls from 'node:tls';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { networkOf } from '../../core/networks.ts';
+import { Queue } from '../../core/queue.ts';
 import { createRateLimit } from '../../core/rate-limit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { LdapConnection } from './connection.ts';
@@ -47,7 +48,7 @@ export class LdapServer {
   #listener: { readonly port: number; readonly server: net.Server } | null = null;
   #trouble: string | null = null;
   #again: NodeJS.Timeout | null = null;
-  #moving: Promise<void> = Promise.resolve();
+  readonly #moves = new Queue();
   #closed = false;
 
   constructor(options: LdapOptions) {
@@ -57,8 +58,7 @@ export class LdapServer {
   }
   /** Call it after every change of the configuration. */
   follow(): Promise<void> {
-    this.#moving = this.#moving.then(() => this.#move());
-    return this.#moving;
+    return this.#moves.run(() => this.#move());
   }
   finding(): { readonly ok: boolean; readonly detail: string } {
     if (this.#trouble !== null) return { ok: false, detail: this.#trouble };

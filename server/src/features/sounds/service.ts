@@ -65,8 +65,8 @@ export class Sounds implements AsyncDisposable {
     others: say`too many sounds are being uploaded; try again later`,
   });
   readonly #known = new Set<string>();
-  // Serialised, so that two uploads cannot both take the last space, and a sweep cannot delete a sound that was just
-  // uploaded again.
+  // Serialised, so that two uploads cannot both take the last space, a sweep cannot delete a sound that was just
+  // uploaded again, and a list cannot forget a sound that is being stored.
   readonly #changes = new Queue();
   readonly #stop = new AbortController();
   #sweeping: Promise<void> = Promise.resolve();
@@ -104,7 +104,7 @@ export class Sounds implements AsyncDisposable {
     });
   }
   async list(): Promise<SoundsReply> {
-    const kept = await this.#look();
+    const kept = await this.#changes.run(() => this.#look());
     const used = await this.#deps.usedSounds();
     return {
       success: true,
@@ -132,7 +132,11 @@ export class Sounds implements AsyncDisposable {
   async open(sound: string): Promise<SoundFile> {
     const handle = await this.#folder.open(sound);
     if (handle === null) throw new ServiceError('not_found', 'there is no such sound');
-    return { handle, bytes: (await handle.stat()).size };
+    await using opened = new AsyncDisposableStack();
+    opened.use(handle);
+    const { size: bytes } = await handle.stat();
+    opened.move();
+    return { handle, bytes };
   }
   /** Throws `not_found`, `in_use` and `store_unavailable`. */
   remove({ caller, ip }: Actor, sound: string): Promise<void> {

@@ -104,6 +104,27 @@ test('sounds - a sound in use is not deleted: 409 by hand, and never by itself',
   assert.deepEqual(await files(), []);
 });
 
+test('sounds - a list that is read while a sound is stored does not forget it', async (t) => {
+  const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const audit = {
+    async record() {
+      reached.resolve();
+      await gate.promise;
+    },
+  };
+  const { sounds, upload } = await rig(t, { audit });
+  const stored = upload(wav());
+  await reached.promise;
+  const listed = sounds.list();
+  gate.resolve();
+  const { sound } = await stored;
+  assert.deepEqual(
+    (await listed).sounds.map((one) => one.sound),
+    [sound],
+  );
+  assert.equal(sounds.knows(sound), true);
+});
+
 test('sounds - while the use is unknown, nothing is deleted', async (t) => {
   const away = (): Promise<never> => Promise.reject(new ServiceError('store_unavailable', 'away'));
   const { sounds, clock, admin, upload, files } = await rig(t, { usedSounds: away });
