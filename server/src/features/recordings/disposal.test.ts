@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
-import { chmod } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
+import path from 'node:path';
 import { test } from 'node:test';
 import { CALL, openWav, recordingsRig } from '../../../test/support/recordings-rig.ts';
+import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
+import { silent } from '../../core/log.ts';
+import { createDisposal } from './disposal.ts';
+import type { DisposalDeps } from './disposal.ts';
+import { isFileName } from './ids.ts';
 
 const BOSS = 'token-supervisor';
 const DAY = 86_400_000;
@@ -36,6 +42,53 @@ test('recordings - given up by rule: more than one batch, and a crash between fi
   const page = (await rig.get(BOSS, '?limit=200')).body;
   assert.ok(page.recordings.every((r) => r.state === 'expired'));
   assert.equal((await rig.get(BOSS, `/${ids[0]!}`)).body.recording.state, 'expired');
+});
+
+test('recordings - files that cannot be deleted do not keep younger ones', async (t) => {
+  const rig = await recordingsRig(t, { days: 1 });
+  for (let i = 0; i < 201; i += 1) {
+    const id = await rig.stored(10);
+    await rig.unlink(id);
+    await mkdir(path.join(rig.folder, `${id}.wav`));
+  }
+  const youngest = await rig.stored(10);
+  await rig.later(2 * DAY);
+  const files = await rig.files();
+  assert.deepEqual([files.length, files.includes(`${youngest}.wav`)], [201, false]);
+  assert.equal((await rig.get(BOSS, `/${youngest}`)).body.recording.state, 'expired');
+});
+
+test('recordings - the file of a deleted one that stays does not keep expired ones', async () => {
+  const clock = createVirtualClock();
+  const [deleted, expired] = ['1', '2'].map((n) => `${n.padStart(26, '0')}.wav`) as [string, string];
+  assert.ok(isFileName(deleted));
+  const left: string[] = [];
+  const disposal = createDisposal({
+    store: {
+      known: async (names: readonly string[], states?: readonly string[]) =>
+        new Set(states === undefined ? names : [deleted]),
+      storedBefore: async () => (left.length === 0 ? [{ id: '2', call: CALL, file: expired }] : []),
+      leave: async (id: string) => void left.push(id),
+    },
+    files: {
+      async remove(file: string) {
+        if (file === deleted) throw new Error('permission denied');
+        return 100;
+      },
+      async *list() {
+        yield { file: deleted, written_ms: clock.now() };
+      },
+    },
+    node: 'ast1',
+    shared: false,
+    conversations: { touch: async () => {} },
+    audit: { record: async () => {} },
+    clock,
+    log: silent,
+    days: 1,
+  } as unknown as DisposalDeps);
+  await disposal.tidy(new AbortController().signal);
+  assert.deepEqual(left, ['2']);
 });
 
 test('recordings - kept for ever without a limit of days; orphans are counted and stay', async (t) => {

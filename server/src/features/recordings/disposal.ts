@@ -46,6 +46,11 @@ export function createDisposal(deps: DisposalDeps): Disposal {
   const log = deps.log.child({ part: 'recordings' });
   let orphans = 0;
 
+  const warn = (count: number, reason: unknown): void =>
+    log.warn(
+      { files: count, error: messageOf(reason) },
+      'recordings could not be deleted; trying again in an hour',
+    );
   async function giveUp(
     rows: readonly RecordingRow[],
     state: 'expired' | 'erased',
@@ -71,18 +76,16 @@ export function createDisposal(deps: DisposalDeps): Disposal {
   }
   async function expire(signal: AbortSignal): Promise<void> {
     const before = clock.now() - deps.days * DAY_MS;
+    let failed = 0;
+    let reason: unknown = null;
     while (!signal.aborted) {
-      const rows = await store.storedBefore(deps.shared ? null : deps.node, before, STEP);
-      if (rows.length === 0) return;
+      // Files that cannot be deleted stay the oldest ones.
+      const rows = await store.storedBefore(deps.shared ? null : deps.node, before, STEP, failed);
+      if (rows.length === 0) break;
       const { erased, bytes, failures } = await giveUp(rows, 'expired');
-      if (failures.length > 0) {
-        const error = messageOf(failures[0]);
-        log.warn(
-          { files: failures.length, error },
-          'recordings could not be deleted; trying again in an hour',
-        );
-      }
-      if (erased === 0) return;
+      failed += failures.length;
+      reason ??= failures[0];
+      if (erased === 0) continue;
       log.info(
         { recordings: erased, bytes, days: deps.days },
         'recordings were deleted at the end of their retention time',
@@ -96,6 +99,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
         detail: { recordings: erased, bytes, days: deps.days },
       });
     }
+    if (failed > 0) warn(failed, reason);
   }
   /** Counts files without a recording. They are never deleted, because each may be the only trace of a call. */
   async function countOrphans(signal: AbortSignal): Promise<void> {
@@ -133,7 +137,8 @@ export function createDisposal(deps: DisposalDeps): Disposal {
     },
     async tidy(signal) {
       try {
-        await removeDeleted(deps, signal);
+        const { failed, reason } = await removeDeleted(deps, signal);
+        if (failed > 0) warn(failed, reason);
         if (deps.days > 0) await expire(signal);
         await countOrphans(signal);
       } catch (error) {
@@ -143,22 +148,28 @@ export function createDisposal(deps: DisposalDeps): Disposal {
     orphans: () => orphans,
   };
 }
-/** Deletes files of recordings that were deleted while another node led the site. */
+/** Deletes files of recordings that were deleted while another node led the site. Returns the number of files that stay. */
 async function removeDeleted(
   { store, files }: Pick<DisposalDeps, 'store' | 'files'>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<{ readonly failed: number; readonly reason: unknown }> {
+  let failed = 0;
+  let reason: unknown = null;
   const remove = async (names: readonly string[]): Promise<void> => {
     for (const name of await store.known(names.filter(isFileName), ['expired', 'erased']))
-      await files.remove(name);
+      await files.remove(name).catch((error: unknown) => {
+        failed += 1;
+        reason ??= error;
+      });
   };
   let names: string[] = [];
   for await (const { file } of files.list()) {
-    if (signal.aborted) return;
+    if (signal.aborted) break;
     names.push(file);
     if (names.length < STEP) continue;
     await remove(names);
     names = [];
   }
-  await remove(names);
+  if (!signal.aborted) await remove(names);
+  return { failed, reason };
 }

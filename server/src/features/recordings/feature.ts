@@ -23,14 +23,14 @@ export interface RecordingsDeps {
   readonly audit: Audit;
   readonly live: LiveView;
   readonly node: string;
-  /** True where all nodes of the site have the same folder. */
+  /** True if all nodes of the site use the same folder. */
   readonly shared?: boolean;
   readonly clock: Clock;
   readonly log: Log;
   readonly tell: (input: ModelInput) => void;
   /** Folder into which the engine writes them. */
   readonly folder: string;
-  /** Days for which they are kept; 0 for ever. */
+  /** Days for which recordings are kept; 0: without a limit. */
   readonly days: number;
   /** Whether persons may play recordings of the conversations they took part in. */
   readonly own: boolean;
@@ -43,7 +43,7 @@ export interface Recordings extends RecordingService, AsyncDisposable {
   readonly audioFiles: RecordingAudio;
   /** Accepts every committed event, in order. */
   onDomainEvent(event: DomainEvent): void;
-  /** The same call records; the keeper reads each batch first, and a batch that it rejects is read again. */
+  /** Returns the same call records. The keeper reads each batch first; a batch that it rejects is read again. */
   watching(records: CallRecords): CallRecords;
   gauges(to: Gauges): void;
   /** Resolves once all pending writes are done; for tests. */
@@ -106,11 +106,11 @@ export async function createRecordings(deps: RecordingsDeps): Promise<Recordings
         const row = await store.byId(id);
         const handle = row?.state === 'stored' ? await files.open(row.file) : null;
         if (row === undefined || handle === null) return null;
+        await using opened = new AsyncDisposableStack();
+        opened.use(handle);
         const { size: bytes } = await handle.stat();
-        if (bytes === 0 || (row.bytes !== null && row.bytes !== bytes)) {
-          await handle.close();
-          return null;
-        }
+        if (bytes === 0 || (row.bytes !== null && row.bytes !== bytes)) return null;
+        opened.move();
         return {
           bytes,
           read: () => handle.createReadStream({ start: 0, end: bytes - 1, autoClose: false }),
@@ -128,16 +128,24 @@ export async function createRecordings(deps: RecordingsDeps): Promise<Recordings
       },
     }),
     gauges(to) {
-      to.gauge('offhook_recordings_running', 'Recordings that go on.', () => keeper.running());
-      to.gauge('offhook_recordings_orphans', 'Files no recording knows, to an hour.', () =>
+      to.gauge('offhook_recordings_running', 'Recordings in progress.', () => keeper.running());
+      to.gauge('offhook_recordings_orphans', 'Files that no recording names; counted every hour.', () =>
         disposal.orphans(),
       );
       for (const state of ['stored', 'missing', 'expired', 'erased'] as const) {
         const of = () => sums.find((sum) => sum.state === state);
-        to.gauge(`offhook_recordings_${state}`, `Recordings ${state}, to an hour.`, () => of()?.count ?? 0);
+        to.gauge(
+          `offhook_recordings_${state}`,
+          `Recordings ${state}; counted every hour.`,
+          () => of()?.count ?? 0,
+        );
       }
       const kept = () => sums.find((sum) => sum.state === 'stored')?.bytes ?? 0;
-      to.gauge('offhook_recordings_bytes', 'Bytes of stored recordings, to an hour.', kept);
+      to.gauge(
+        'offhook_recordings_bytes',
+        'Size of the stored recordings in bytes; measured every hour.',
+        kept,
+      );
     },
     idle: () => keeper.idle(),
     close,

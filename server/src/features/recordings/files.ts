@@ -57,10 +57,11 @@ export function recordingFiles(folder: string, clock: Clock): RecordingFiles {
   // A link could lead out of the folder, and opening a pipe would wait for its writer and block file access.
   const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   async function openFile(file: string): Promise<FileHandle | null> {
-    const handle = await open(at(file), FLAGS).catch(missingOrLink);
-    if (handle === null || (await handle.stat()).isFile()) return handle;
-    await handle.close();
-    return null;
+    await using opened = new AsyncDisposableStack();
+    const handle = opened.use(await open(at(file), FLAGS).catch(missingOrLink));
+    if (handle === null || !(await handle.stat()).isFile()) return null;
+    opened.move();
+    return handle;
   }
 
   const files: RecordingFiles = {

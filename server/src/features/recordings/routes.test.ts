@@ -172,6 +172,28 @@ test('recordings - eight parts at once for one person; a disconnect frees its pl
   assert.equal(await openFiles(), 0);
 });
 
+test('recordings - a file whose size cannot be read is closed', async (t) => {
+  const rig = await recordingsRig(t);
+  const id = await rig.stored();
+  const file = path.join(rig.folder, `${id}.wav`);
+  await using other = await open('/dev/null');
+  const openFiles = async (): Promise<number> =>
+    (
+      await Promise.all(
+        (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+      )
+    ).filter((name) => name === file).length;
+  const kind = Object.getPrototypeOf(other) as typeof other;
+  const fails = (): Promise<never> => Promise.reject(new Error('stale file handle'));
+  for (const failing of [0, 1]) {
+    const stat = t.mock.method(kind, 'stat');
+    stat.mock.mockImplementationOnce(fails, failing);
+    await assert.rejects(rig.recordings().audioFiles.open(id), /stale/, String(failing));
+    stat.mock.restore();
+    assert.equal(await openFiles(), 0, String(failing));
+  }
+});
+
 test('recordings - a link in the place of a file leads nowhere', async (t) => {
   const rig = await recordingsRig(t);
   const id = await rig.stored();

@@ -29,8 +29,8 @@ export interface RecordingStore {
   ofChannels(channels: readonly string[]): Promise<RecordingRow[]>;
   running(): Promise<RecordingRow[]>;
   page(filter: Filter): Promise<RecordingRow[]>;
-  /** Stored recordings of a node (null: of all nodes) that began before `ms`, oldest first. */
-  storedBefore(node: string | null, ms: number, limit: number): Promise<RecordingRow[]>;
+  /** Stored recordings of a node (null: of all nodes) that began before `ms`, oldest first, without the first `skip`. */
+  storedBefore(node: string | null, ms: number, limit: number, skip: number): Promise<RecordingRow[]>;
   /** Stores the end unless an earlier one is stored; closes an open pause window. */
   end(id: string, ended_ms: number): Promise<void>;
   pause(id: string, on: boolean, at: number): Promise<void>;
@@ -101,14 +101,14 @@ export async function createRecordingStore(store: Store): Promise<RecordingStore
       if (below !== undefined) query = query.where('id', '<', below);
       return query.execute();
     },
-    storedBefore(node, ms, limit) {
+    storedBefore(node, ms, limit, skip) {
       const all = rows().where('state', '=', 'stored').where('started_ms', '<', ms);
       const own =
         node === null
           ? all
           : // The semicolon is the character after the colon.
             all.where('channel', '>=', `${node}:`).where('channel', '<', `${node};`);
-      return own.orderBy('started_ms').limit(limit).execute();
+      return own.orderBy('started_ms').orderBy('id').limit(limit).offset(skip).execute();
     },
     end: (id, ended_ms) =>
       change(id, (row) => {

@@ -14,6 +14,7 @@ export interface Intents {
   /** Keeps settings in memory at once and stores them in the background; null deletes them. */
   adopt(extension: string, features: ExtensionFeatures | null): void;
   flushed(): Promise<void>;
+  /** Stores the remaining settings, without further retries. */
   close(): Promise<void>;
 }
 const RETRY = { first_ms: 250, most_ms: 15_000 } as const;
@@ -29,7 +30,7 @@ export function createIntents(deps: {
   const stopped = new AbortController();
   let writer: Promise<void> | null = null;
   const writeBehind = async (): Promise<void> => {
-    for (const backoff = new Backoff(RETRY); behind.size > 0 && !stopped.signal.aborted;) {
+    for (const backoff = new Backoff(RETRY); behind.size > 0;) {
       const [extension = ''] = behind;
       behind.delete(extension);
       try {
@@ -37,6 +38,7 @@ export function createIntents(deps: {
         backoff.reset();
       } catch (error) {
         behind.add(extension);
+        if (stopped.signal.aborted) break;
         if (backoff.failures === 0)
           log.warn({ error: messageOf(error) }, 'call settings could not be stored yet');
         await backoff.wait(clock, stopped.signal);

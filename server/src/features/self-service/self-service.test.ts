@@ -271,6 +271,17 @@ test('self-service - the disk takes nothing: the change is an error and undone; 
   assert.equal(r.pbx.kept.get('1006')?.dnd, true);
 });
 
+test('self-service - codes that wait for the database are stored when the service ends', async (t) => {
+  const r = await rig(t);
+  r.refuse.store = true;
+  for (const extension of ['1004', '1006']) r.pbx.keeps(extension, { dnd: true, changed_at: r.clock.now() });
+  r.service.onStepped();
+  await r.clock.advance(0);
+  r.refuse.store = false;
+  await r.restart(() => r.pbx.kept.clear());
+  assert.deepEqual([r.pbx.kept.get('1004')?.dnd, r.pbx.kept.get('1006')?.dnd], [true, true]);
+});
+
 test('self-service - a forward set by phone that costs is taken back; one that only leads nowhere now stays', async (t) => {
   const r = await rig(t);
   r.directory.leadsOut = (number) => number.startsWith('0');
