@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { until } from '../server/test/support/until.ts';
 import { OffhookError, createClient } from './client.ts';
 
 interface Answer {
@@ -130,6 +131,60 @@ test('client - the caller’s signal ends a request', async (t) => {
       message: 'enough',
     },
   );
+});
+
+test('client - a request that is aborted during a renewal ends alone: the others get the new session', async (t) => {
+  const renewed = Promise.withResolvers<Response>();
+  let renewals = 0;
+  t.mock.method(globalThis, 'fetch', (url: URL, { headers, signal }: RequestInit) => {
+    if (url.pathname === '/api/mobile/refresh.php') {
+      renewals += 1;
+      signal?.addEventListener('abort', () => renewed.reject(signal.reason as Error));
+      return renewed.promise;
+    }
+    const isNew = new Headers(headers).get('authorization') === 'Bearer new';
+    const { status, body } = isNew ? { status: 200, body: contacts } : problem(401, 'not_authenticated');
+    return Promise.resolve(Response.json(body, { status }));
+  });
+  const client = createClient({ base: 'http://127.0.0.1', token: 'old' });
+  const stop = new AbortController();
+  const first = client.contacts({}, stop.signal);
+  const second = client.contacts();
+  await until('the renewal', () => renewals === 1);
+  stop.abort(new Error('enough'));
+  await assert.rejects(first, { message: 'enough' });
+  renewed.resolve(Response.json({ success: true, token: 'new' }));
+  assert.deepEqual(await second, contacts);
+  assert.equal(client.token, 'new');
+  assert.equal(renewals, 1);
+});
+
+test('client - a request that ends while its answer arrives rejects with the reason of the end', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let status = 200;
+  t.mock.method(globalThis, 'fetch', (_url: URL, { signal }: RequestInit) => {
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"success":'));
+        signal?.addEventListener('abort', () => controller.error(signal.reason));
+      },
+    });
+    return Promise.resolve(new Response(body, { status }));
+  });
+  // setImmediate is not mocked.
+  const begun = (): Promise<void> => new Promise<void>((resolve) => setImmediate(resolve));
+  const client = createClient({ base: 'http://127.0.0.1', token: 'x' });
+  for (status of [200, 503]) {
+    const stop = new AbortController();
+    const stopped = client.contacts({}, stop.signal);
+    await begun();
+    stop.abort(new Error('enough'));
+    await assert.rejects(stopped, { message: 'enough' }, `status ${status}`);
+    const late = client.contacts();
+    await begun();
+    t.mock.timers.tick(30_000);
+    await assert.rejects(late, { name: 'TimeoutError' }, `status ${status}`);
+  }
 });
 
 test('client - a wrong password is sent once, and does not end the session', async (t) => {

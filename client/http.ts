@@ -65,7 +65,7 @@ export class Http {
       ...(signal === undefined ? {} : { signal }),
     });
     if (response.ok) return response;
-    throw await refusalOf(response);
+    throw await refusalOf(response, signal);
   }
   /** Resolves with the JSON of the reply; a change without an answer in time rejects with `outcome_unknown`. */
   async send<T>(request: HttpRequest, bearer: string | null): Promise<T> {
@@ -81,7 +81,7 @@ export class Http {
     const unknown = (): boolean => method !== 'GET' && limit.signal.aborted && own?.aborted !== true;
     try {
       const response = await this.fetch({ ...request, signal }, bearer, text);
-      const json: unknown = await response.json().catch(() => null);
+      const json = await jsonOf(response, signal);
       if (json !== null) return json as T;
       throw new OffhookError(response.status, null, null);
     } catch (error) {
@@ -91,8 +91,14 @@ export class Http {
     }
   }
 }
-async function refusalOf(response: Response): Promise<OffhookError> {
-  const json: unknown = await response.json().catch(() => null);
+/** Null for a body that is no JSON; rejects with the reason of a signal that ended the body. */
+const jsonOf = (response: Response, signal: AbortSignal | undefined): Promise<unknown> =>
+  response.json().catch(() => {
+    signal?.throwIfAborted();
+    return null;
+  });
+async function refusalOf(response: Response, signal: AbortSignal | undefined): Promise<OffhookError> {
+  const json = await jsonOf(response, signal);
   const problem = json !== null && typeof json === 'object' && 'code' in json ? (json as Problem) : null;
   const retry = Number(response.headers.get('retry-after') ?? Number.NaN);
   return new OffhookError(response.status, problem, Number.isNaN(retry) ? null : retry);

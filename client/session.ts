@@ -62,10 +62,10 @@ export class Session {
     this.#keep(null);
   }
   /** A new password ends all sessions; while it is being changed, the session of its reply is the renewed one. */
-  renew(signal?: AbortSignal): Promise<LoginResult> {
-    return this.#changing === null
-      ? this.#renewed(signal)
-      : this.#changing.catch(() => this.#renewed(signal));
+  async renew(signal?: AbortSignal): Promise<LoginResult> {
+    signal?.throwIfAborted();
+    const renewed = this.#changing === null ? this.#renewed() : this.#changing.catch(() => this.#renewed());
+    return await unlessAborted(renewed, signal);
   }
   readonly changePassword = (current_password: string, new_password: string): Promise<LoginResult> => {
     const body = { current_password, new_password };
@@ -122,12 +122,12 @@ export class Session {
     this.#keep(reply.token);
     return reply;
   }
-  /** One renewal serves all requests whose session ended at the same time. */
-  #renewed(signal?: AbortSignal): Promise<LoginResult> {
+  /** One renewal serves all requests whose session ended at the same time, so it has the signal of none of them. */
+  #renewed(): Promise<LoginResult> {
     if (this.#token?.startsWith(KEY_PREFIX)) {
       return Promise.reject(clientError('not_authenticated', 'this API key is no longer valid'));
     }
-    const request: HttpRequest = { method: 'GET', path: '/api/mobile/refresh.php', signal };
+    const request: HttpRequest = { method: 'GET', path: '/api/mobile/refresh.php' };
     this.#renewing ??= this.#http
       .send<LoginResult>(request, this.#token)
       .then(
@@ -142,4 +142,13 @@ export class Session {
       });
     return this.#renewing;
   }
+}
+/** Rejects at once when the signal aborts; the work continues, because others may wait for it. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const abort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  return promise;
 }

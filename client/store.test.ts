@@ -155,3 +155,15 @@ test('store - without access rejects ready', async (t) => {
   assert.equal(errors.length, 1);
   assert.equal(store.state, 'closed');
 });
+
+test('store - closed by its owner reports no error', async (t) => {
+  const server = await scriptedStream(t);
+  const errors: Error[] = [];
+  const store = createClient({ base: server.base, token: 'x' }).store('agents', {
+    onError: (e) => errors.push(e),
+  });
+  await server.link(0);
+  store.close();
+  await assert.rejects(store.ready, { message: 'the store is closed' });
+  assert.deepEqual(errors, []);
+});

@@ -87,11 +87,14 @@ export function createStore<K extends StoreTopic>(
   const stream = open({ topics, snapshot: true, onState: () => tell() });
   void (async () => {
     for await (const item of stream) take(item);
-    throw new Error('the store is closed');
-  })().catch((error: Error) => {
-    ready.reject(error);
-    onError?.(error);
-  });
+  })().then(
+    // Its owner closed it, which is no error.
+    () => ready.reject(new Error('the store is closed')),
+    (error: Error) => {
+      ready.reject(error);
+      onError?.(error);
+    },
+  );
 
   return {
     get size() {

@@ -7,7 +7,7 @@ import { manualEnvironment } from '../server/test/support/manual-environment.ts'
 import { scriptedStream } from '../server/test/support/scripted-stream.ts';
 import type { ScriptedLink } from '../server/test/support/scripted-stream.ts';
 import { until } from '../server/test/support/until.ts';
-import { createClient } from './client.ts';
+import { OffhookError, createClient } from './client.ts';
 import type { StreamCursor, StreamItem, StreamOptions } from './client.ts';
 import { createStream } from './stream.ts';
 
@@ -456,6 +456,47 @@ test('stream - a session that cannot be renewed closes it', async (t) => {
   await r.read;
   assert.equal((r.failure as { code?: string } | null)?.code, 'not_authenticated');
   assert.deepEqual(r.tokens, [null]);
+});
+
+test('stream - a renewal that meets a busy service or no network is tried again, and a refusal ends the stream', async (t) => {
+  const server = await scriptedStream(t);
+  const env = manualEnvironment();
+  env.chance = 0.5;
+  const failures = [
+    new TypeError('fetch failed'),
+    new OffhookError(503, null, 7),
+    new OffhookError(403, null, null),
+  ];
+  const session = {
+    base: server.base,
+    ticket: () => Promise.resolve('t'),
+    renew: () => Promise.reject(failures.shift()!),
+  };
+  const stream = createStream(session, { topics: ['config'] }, env);
+  t.after(() => stream.close());
+  for (const [n, wait] of [250, 7_000].entries()) {
+    (await server.link(n)).close(4401, 'ended');
+    await until('the next attempt, or the end', () => env.waits[0] === wait || stream.state === 'closed');
+    assert.equal(stream.state, 'stale');
+    env.pass(wait);
+  }
+  (await server.link(2)).close(4401, 'ended');
+  await assert.rejects(stream[Symbol.asyncIterator]().next(), { status: 403 });
+  assert.equal(stream.state, 'closed');
+});
+
+test('stream - an API key that is no longer valid ends it without another attempt', async (t) => {
+  const server = await scriptedStream(t);
+  const env = manualEnvironment();
+  const stream = createClient({ base: server.base, token: 'ohk_x', environment: env }).stream({
+    topics: ['config'],
+  });
+  t.after(() => stream.close());
+  (await server.link(0)).close(4409, 'revoked');
+  await until('the end, or another attempt', () => stream.state === 'closed' || env.waits[0] === 0);
+  assert.equal(stream.state, 'closed');
+  await assert.rejects(stream[Symbol.asyncIterator]().next(), { code: 'not_authenticated' });
+  assert.equal(server.asked.length, 1, 'only the first ticket');
 });
 
 for (const code of [4400, 4403, 4412]) {

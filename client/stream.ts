@@ -53,7 +53,7 @@ export interface StreamSession {
   readonly base: string;
   /** One ticket for one upgrade. */
   ticket(signal: AbortSignal): Promise<string>;
-  /** Gets a new token; rejects when the session is over. */
+  /** Gets a new token; rejects with `not_authenticated` when the session is over. */
   renew(): Promise<unknown>;
 }
 const BACKOFF_MS = 500;
@@ -63,6 +63,8 @@ const BACKOFF_MAX_MS = 8_000;
 const TICKET_MS = 5_000;
 /** After a connection that lived this long, the next failure starts a new back-off. */
 const SETTLED_MS = 5_000;
+/** Statuses of a ticket or a renewal that a repeat would not change. */
+const REFUSALS = new Set([400, 401, 403, 404]);
 /** Rejections of a subscription that may succeed at the next attempt. */
 const PASSING = new Set([
   'overloaded',
@@ -192,11 +194,7 @@ class Stream implements EventStream {
     try {
       ticket = await this.#session.ticket(AbortSignal.any([this.#stopped.signal, late.signal]));
     } catch (error) {
-      if (this.#isClosed()) return;
-      const refused = error instanceof OffhookError && [400, 401, 403, 404].includes(error.status);
-      if (refused) return this.#finish(error.message, error);
-      const wait = error instanceof OffhookError ? error.retry_after : null;
-      return this.#retry(`no ticket: ${String(error)}`, wait === null ? undefined : wait * 1000);
+      return this.#failed('no ticket', error);
     } finally {
       inTime();
       this.#giveUpTicket = null;
@@ -222,7 +220,10 @@ class Stream implements EventStream {
         this.#enter('stale', why);
         this.#session.renew().then(
           () => this.#isClosed() || void this.#connect(),
-          (error: Error) => this.#finish(why, error),
+          (error: unknown) => {
+            this.#renewed = false;
+            this.#failed('the session is not renewed', error);
+          },
         );
         return;
       case CLOSE.not_allowed:
@@ -233,6 +234,15 @@ class Stream implements EventStream {
       default:
         this.#retry(why, returnAt === null ? undefined : Math.max(0, returnAt - this.#env.now()));
     }
+  }
+  /** A refusal ends the stream; any other failure may pass. */
+  #failed(what: string, error: unknown): void {
+    if (this.#isClosed()) return;
+    const known = error instanceof OffhookError ? error : null;
+    if (known !== null && (REFUSALS.has(known.status) || known.code === 'not_authenticated'))
+      return this.#finish(known.message, known);
+    const wait = known?.retry_after ?? null;
+    this.#retry(`${what}: ${String(error)}`, wait === null ? undefined : wait * 1000);
   }
   /** Full jitter, so that the clients of a lost server do not return at the same time. */
   #retry(why: string, ms?: number): void {
