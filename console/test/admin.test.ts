@@ -109,6 +109,7 @@ describe('console admin', () => {
     await making.getByRole('textbox').fill('notice');
     await making.locator('input[type=file]').setInputFiles(SOUND);
     await making.getByRole('button', { name: 'Listen' }).waitFor();
+    await hasValue(making.locator('input[type=file]'), '', 'so that the same file can be chosen again');
     await making.getByRole('button', { name: 'Create' }).click();
     await until(
       'the new prompt is chosen',
@@ -164,6 +165,36 @@ describe('console admin', () => {
       return read.object.title === 'Mine' && read.object;
     });
     assert.deepEqual([object.title, object.ring_seconds], ['Mine', 33]);
+  });
+
+  test('console admin - a saved object that cannot be read again is saved, and its new secret is shown', async () => {
+    await follow(page, '/admin/config/extensions', '/admin/config/extensions/1003');
+    const secret = page.getByRole('group', { name: 'SIP password' });
+    await secret.getByRole('button', { name: 'Make a new one' }).click();
+    const read = /\/config\/extensions\/1003(\?|$)/;
+    await page.route(read, (route) => route.fulfill({ status: 503 }));
+    await page.getByRole('button', { name: 'Save in the draft' }).click();
+    const dialog = page.getByRole('dialog', { name: /^Hand over/ });
+    await dialog.getByRole('rowheader', { name: 'SIP password', exact: true }).waitFor();
+    await page.unroute(read);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.ok(await page.getByRole('button', { name: 'Save in the draft' }).isDisabled(), 'it is saved');
+    assert.equal(await page.locator('#content').getByRole('alert').count(), 0);
+  });
+
+  test('console admin - a file with a mistake can be corrected and chosen again under its name', async () => {
+    const chosen = async (label: string, name: string): Promise<void> => {
+      const input = page.locator(`input[type=file][aria-label="${label}"]`);
+      await input.setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from('[]') });
+      await page.locator('#content').getByRole('alert').waitFor();
+      await hasValue(input, '', name);
+    };
+    await follow(page);
+    await chosen('Import a file', 'offhook.yaml');
+    await follow(page, '/admin/config/prompts');
+    await page.locator('#prompt-language').fill('tr');
+    await chosen('Upload set', 'tr.zip');
   });
 
   test('console admin - what is half typed survives a reload, and a list is put in order by keyboard', async () => {

@@ -1,5 +1,5 @@
 /** Languages of the engine's prompts: missing prompts, uploaded sets, and their removal. */
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, FileButton, Group, Table, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -96,6 +96,7 @@ function UploadSet(): ReactNode {
   const client = useClient();
   const [typed, setLanguage] = useState('');
   const language = typed.trim();
+  const resetInput = useRef<() => void>(null);
   const upload = useChange((file: File) => client.uploadPrompts(language, file), {
     renews: ['prompt-languages'],
     done: ({ prompts }) => t('languages_uploaded', { count: prompts, number: formatNumber(prompts) }),
@@ -113,9 +114,13 @@ function UploadSet(): ReactNode {
           onChange={(event) => setLanguage(event.currentTarget.value)}
         />
         <FileButton
+          resetRef={resetInput}
           accept=".zip,.tar,.tgz,.gz"
           onChange={(file) => {
-            if (file !== null) upload.mutate(file);
+            if (file === null) return;
+            // Cleared, so that the same file can be chosen again.
+            resetInput.current?.();
+            upload.mutate(file);
           }}
           inputProps={{ 'aria-label': t('languages_upload') }}
         >

@@ -1,5 +1,5 @@
 /** Upload, speech and playback of a prompt's sound. */
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, FileButton, Group, Input, Progress, Text } from '@mantine/core';
 import { FileAudio, Upload } from 'lucide-react';
@@ -33,8 +33,11 @@ export function SoundUpload({
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<unknown>(null);
   const [seconds, setSeconds] = useState<number | null>(null);
+  const resetInput = useRef<() => void>(null);
   async function upload(file: File | null): Promise<void> {
     if (file === null) return;
+    // Cleared, so that the same file can be chosen again.
+    resetInput.current?.();
     setBusy(true);
     setFailed(null);
     try {
@@ -57,6 +60,7 @@ export function SoundUpload({
     >
       <Group gap="sm" mt={6} id={id}>
         <FileButton
+          resetRef={resetInput}
           accept="audio/*,.wav,.mp3,.flac,.ogg,.opus"
           onChange={(file) => void upload(file)}
           inputProps={{ 'aria-label': label }}

@@ -1,5 +1,5 @@
 /** The whole configuration as one YAML file: export, and import with a preview of its changes. */
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import {
   Badge,
@@ -62,6 +62,7 @@ export function Transfer(): ReactNode {
   const [brought, setBrought] = useState<Brought | null>(null);
   const [wrong, setWrong] = useState('');
   const [failed, setFailed] = useState<unknown>(null);
+  const resetInput = useRef<() => void>(null);
   async function take(view: 'draft' | 'applied'): Promise<void> {
     setFailed(null);
     try {
@@ -84,6 +85,8 @@ export function Transfer(): ReactNode {
   }
   async function bring(file: File | null): Promise<void> {
     if (file === null) return;
+    // Cleared, so that the same file can be chosen again.
+    resetInput.current?.();
     const got = await read(file);
     setWrong(typeof got === 'string' ? got : '');
     if (typeof got !== 'string') setBrought(got);
@@ -112,6 +115,7 @@ export function Transfer(): ReactNode {
           {t('export_draft')}
         </Button>
         <FileButton
+          resetRef={resetInput}
           accept=".yaml,.yml,.json,application/yaml,application/json"
           onChange={(file) => void bring(file)}
           inputProps={{ 'aria-label': t('import') }}

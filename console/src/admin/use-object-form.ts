@@ -1,6 +1,7 @@
 /** The form of one object: its input, stored in this browser until it is saved, and concurrent changes by others. */
 import { useEffect, useMemo, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
+import type { QueryClient } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
@@ -67,6 +68,12 @@ function changesOf(put: Extract<ConfigChange, { op: 'put' }>, secrets: Secrets):
   // The reply contains generated secrets only if the patch is the last change.
   return [put, { op: 'patch', kind, key, patch: Object.fromEntries(cleared) as Fields }];
 }
+/** The saved object; as it was sent if it cannot be read now, because a failed read is no failed save. */
+const readSaved = (
+  queries: QueryClient,
+  query: ReturnType<typeof objectQuery>,
+  sent: AnyObject,
+): Promise<AnyObject> => queries.fetchQuery({ ...query, staleTime: 0 }).catch(() => sent);
 export function useObjectForm({ kind, current, copy }: Options) {
   const client = useClient();
   const queries = useQueryClient();
@@ -141,7 +148,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
       clearDraft();
       const key = current?.key ?? textOf(object, CONFIG_KINDS[kind].key);
       if (isNew) setValues(start);
-      else adopt(await queries.fetchQuery({ ...objectQuery(client, kind, key), staleTime: 0 }));
+      else adopt(await readSaved(queries, objectQuery(client, kind, key), { ...current, object: values }));
       await renew();
       return { key, secrets: reply.secrets.find((s) => s.kind === kind && s.key === key)?.secrets ?? {} };
     } catch (caught) {

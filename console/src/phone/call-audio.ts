@@ -1,4 +1,5 @@
 /** Sound of one SIP session: its microphone, its player and the network path between the two sides. */
+import { SessionState } from 'sip.js';
 import type { Session, Web } from 'sip.js';
 import { playOn, stopStream } from './devices.ts';
 
@@ -20,6 +21,7 @@ export class CallAudio {
   readonly #deps: CallAudioDeps;
   readonly #player = new Audio();
   #microphone: MediaStream | null = null;
+  #muted = false;
   #watched = false;
 
   constructor(session: Session, deps: CallAudioDeps) {
@@ -43,17 +45,20 @@ export class CallAudio {
     microphones.set(this.#session, this.#microphone);
   }
   /** Changes to the microphone of the settings during the call. Throws `MicrophoneError`. */
-  async replaceMicrophone(muted: boolean): Promise<void> {
+  async replaceMicrophone(): Promise<void> {
     if (this.#microphone === null) return;
     const next = await this.#deps.microphone();
+    // The call may have ended while the browser asked.
+    if (this.#session.state === SessionState.Terminated) return stopStream(next);
     const [track] = next.getAudioTracks();
     stopStream(this.#microphone);
     this.#microphone = next;
     if (track === undefined) return;
-    track.enabled = !muted;
+    track.enabled = !this.#muted;
     await this.#sender?.replaceTrack(track);
   }
   mute(on: boolean): void {
+    this.#muted = on;
     for (const track of this.#microphone?.getTracks() ?? []) track.enabled = !on;
   }
   /** Plays the other side, as soon as the session has a connection. */

@@ -61,7 +61,7 @@ export class SoundHandler extends Web.SessionDescriptionHandler {
     const found = await super.getDescription(...args);
     if (found.body.includes(CANDIDATE)) return found;
     const body = await sdpWithCandidate(this.peerConnection);
-    if (body === null) throw new Error('no path of the sound is known');
+    if (body === null) throw new Error('no ICE candidate was found for the audio');
     return { ...found, body };
   }
 }

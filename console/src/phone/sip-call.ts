@@ -230,7 +230,7 @@ export class SipCall {
   }
   /** Throws `MicrophoneError`. */
   useMicrophone(): Promise<void> {
-    return this.#audio.replaceMicrophone(this.#shown.muted);
+    return this.#audio.replaceMicrophone();
   }
   useSpeaker(): void {
     this.#audio.useSpeaker();

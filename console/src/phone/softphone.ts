@@ -4,6 +4,7 @@ import type { Invitation } from 'sip.js';
 import type { Client } from '@offhook/client';
 import { followCalls } from './follow-calls.ts';
 import type { LiveCalls } from './follow-calls.ts';
+import { holdingOthers } from './hold-others.ts';
 import { MicrophoneError, openMicrophone } from './devices.ts';
 import { Line } from './line.ts';
 import { dialled, isTone } from './number.ts';
@@ -123,13 +124,7 @@ class SipPhone implements Softphone {
     return this.#steered(async () => {
       const call = this.#find(id);
       if (call === undefined) return;
-      const held = await this.#holdOthers(call);
-      await call.answer();
-      // The caller hung up meanwhile: the person continues the call that the answer had put on hold.
-      const talks = this.#calls.some(
-        ({ shown }) => shown.state === 'talking' || shown.state === 'connecting',
-      );
-      if (!isLive(call.shown) && !talks) await Promise.all(held.map((other) => other.hold(false)));
+      await holdingOthers(this.#calls, call, () => call.answer());
     }, 'failed');
   }
   hangUp(id: string): void {
@@ -143,8 +138,8 @@ class SipPhone implements Softphone {
     return this.#steered(async () => {
       const call = this.#find(id);
       if (call === undefined) return;
-      if (!on) await this.#holdOthers(call);
-      await call.hold(on);
+      if (on) await call.hold(true);
+      else await holdingOthers(this.#calls, call, () => call.hold(false));
     }, 'hold_refused');
   }
   mute(id: string, on: boolean): void {
@@ -297,12 +292,6 @@ class SipPhone implements Softphone {
     this.#add(invitation, number, displayName === number ? '' : displayName);
     this.#changed();
   }
-  /** Holds all calls but one; resolves with those it held. */
-  async #holdOthers(call: SipCall | null): Promise<readonly SipCall[]> {
-    const others = this.#calls.filter((other) => other !== call && other.shown.state === 'talking');
-    await Promise.all(others.map((other) => other.hold(true)));
-    return others;
-  }
   async #place(number: string, name: string, consultFor: string | null): Promise<void> {
     const { agent, status } = this.#line;
     const wanted = dialled(number);
@@ -313,25 +302,21 @@ class SipPhone implements Softphone {
     const target = UserAgent.makeURI(`sip:${encodeURIComponent(wanted)}@${agent.configuration.uri.host}`);
     if (target === undefined) return this.#setTrouble('not_a_number');
     this.#setTrouble(null);
-    try {
-      await this.#holdOthers(null);
-    } catch {
-      return this.#setTrouble('hold_refused');
-    }
-    const session = new Inviter(agent, target, {
-      earlyMedia: true,
-      sessionDescriptionHandlerOptions: { constraints: { audio: true, video: false } } as object,
-    });
-    const call = this.#add(session, wanted, name);
-    call.consultFor = consultFor;
-    try {
-      await call.place();
-    } catch (error) {
-      this.#remove(call);
-      this.#fail(error, 'failed');
-      const first = consultFor === null ? undefined : this.#find(consultFor);
-      if (first !== undefined) void first.hold(false).catch(() => undefined);
-    }
+    const place = async (): Promise<void> => {
+      const session = new Inviter(agent, target, {
+        earlyMedia: true,
+        sessionDescriptionHandlerOptions: { constraints: { audio: true, video: false } } as object,
+      });
+      const call = this.#add(session, wanted, name);
+      call.consultFor = consultFor;
+      try {
+        await call.place();
+      } catch (error) {
+        this.#remove(call);
+        this.#fail(error, 'failed');
+      }
+    };
+    await holdingOthers(this.#calls, null, place).catch(() => this.#setTrouble('hold_refused'));
   }
   /** The page closes: the peer does not wait for a phone that is gone. */
   readonly #onPageHide = (): void => {
