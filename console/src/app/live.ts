@@ -61,7 +61,8 @@ function createTopic(open: () => Store<unknown>, onChange: Listener): Shared {
       overdue = false;
     }
     if (state.stale !== store.stale || state.ready !== ready) state = { ready, stale: store.stale };
-    if (all || changed.size > 0) records = new Map(store);
+    // After a restart the store is empty until its first snapshot: the records shown before remain until then.
+    if ((all || changed.size > 0) && !(store.stale && store.size === 0)) records = new Map(store);
     onChange();
     const keys = all ? byKey.keys() : changed.keys();
     for (const key of keys) for (const listener of byKey.get(key) ?? []) listener();
@@ -96,6 +97,13 @@ function createTopic(open: () => Store<unknown>, onChange: Listener): Shared {
     store?.close();
     store = null;
   }
+  /** Forgets the state too: at the next use it would be shown as if it were live. */
+  function end(): void {
+    stop();
+    records = new Map();
+    state = { ready: false, stale: true };
+    overdue = false;
+  }
   const isUsed = (): boolean => listeners.size + byKey.size > 0;
   function retained(undo: () => void): () => void {
     clearTimeout(linger);
@@ -103,7 +111,7 @@ function createTopic(open: () => Store<unknown>, onChange: Listener): Shared {
     return () => {
       undo();
       onChange();
-      if (!isUsed()) linger = setTimeout(stop, LINGER_MS);
+      if (!isUsed()) linger = setTimeout(end, LINGER_MS);
     };
   }
   return {

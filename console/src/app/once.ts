@@ -21,6 +21,17 @@ addEventListener(
   { capture: true },
 );
 
+const files = new WeakMap<Blob, number>();
+let counted = 0;
+/** Equal for equal inputs; a file is equal to itself only, because JSON has nothing of its content. */
+const nameOf = (input: unknown): string | undefined =>
+  JSON.stringify(input, (_key, value: unknown) => {
+    if (!(value instanceof Blob)) return value;
+    const number = files.get(value) ?? (counted += 1);
+    files.set(value, number);
+    return { file: number };
+  });
+
 /**
  * `useMutation` that starts once: a second call with the same input shares the result of the running one. A second click is
  * faster than the render that shows the button as busy. The service may be faster than both clicks: the second click of a
@@ -31,7 +42,7 @@ export function useOnce<T, Input = void>(options: UseMutationOptions<T, unknown,
   const running = useRef(new Map<string | undefined, Promise<T>>());
   const last = useRef<{ readonly name: string | undefined; readonly work: Promise<T> }>(null);
   const mutateAsync = (input: Input): Promise<T> => {
-    const name = JSON.stringify(input);
+    const name = nameOf(input);
     const before = running.current.get(name);
     if (before !== undefined) return before;
     if (repeats && last.current !== null && last.current.name === name) return last.current.work;

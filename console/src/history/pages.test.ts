@@ -54,6 +54,20 @@ test('history list - known conversations change in position, new ones are insert
   assert.deepEqual(ids(without(data, 'all')), []);
 });
 
+test('history list - a merged conversation is removed although its own earlier update comes with the merge', () => {
+  const data = pages(page([one(9), one(8)], null, 2));
+  const merge = one(9, { merged_from: [one(8).id], change: 91 });
+  for (const some of [
+    [one(8, { change: 90 }), merge],
+    [merge, one(8, { change: 90 })],
+  ]) {
+    const after = arriving(data, some, {});
+    assert.deepEqual(ids(after), ['9']);
+    assert.equal(after.pages[0]?.total?.count, 1);
+  }
+  assert.deepEqual(ids(arriving(data, [merge, one(8, { change: 92 })], {})), ['9', '8'], 'a later update');
+});
+
 test('history list - only conversations that match the filters are inserted', () => {
   const c = one(1, { dialled_e164: '+4930901820', queues: ['support'], disposition: 'missed' });
   assert.ok(

@@ -24,7 +24,8 @@ export function arriving(data: Pages, some: readonly ConversationSummary[], quer
     const before = updates.get(c.id);
     updates.set(c.id, before === undefined ? c : newer(before, c));
   }
-  const gone = new Set([...updates.values()].flatMap((c) => c.merged_from.filter((id) => !updates.has(id))));
+  const isLater = (id: string, c: ConversationSummary): boolean => (updates.get(id)?.change ?? 0) > c.change;
+  const gone = new Set([...updates.values()].flatMap((c) => c.merged_from.filter((id) => !isLater(id, c))));
   let count = 0;
   const pages = data.pages.map((page): Page => {
     const conversations = page.conversations.flatMap((row) => {

@@ -1,11 +1,11 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Badge, Button, Group, Paper, Select, Table, Text, TextInput } from '@mantine/core';
+import { Alert, Badge, Button, Group, Paper, Select, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
 import type { AuditRow } from '@offhook/contract/audit.ts';
-import { formatClock, formatDate } from '../app/format.ts';
+import { formatClock, formatDate, formatDateTime, formatNumber } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
@@ -15,6 +15,7 @@ import { actionText, actionsOf, detailName, detailValue } from './audit-details.
 import { Actor, AuditObject, useNames } from './audit-names.tsx';
 import type { Names } from './audit-names.tsx';
 import { exportAudit } from './audit-export.ts';
+import { MOST_ROWS } from './audit-rows.ts';
 import { fromLocal } from './local-time.ts';
 import { PageHead, Paged, Rows } from '../app/page-parts.tsx';
 
@@ -132,6 +133,11 @@ export function AuditPage(): ReactNode {
         </Button>
       </PageHead>
       {save.isError && <Failure error={save.error} />}
+      {typeof save.data === 'string' && (
+        <Alert role="status" color="yellow" variant="light" mb="md">
+          {t('export_cut', { n: formatNumber(MOST_ROWS), time: formatDateTime(save.data) })}
+        </Alert>
+      )}
       <Paper withBorder p="md">
         <Group align="flex-end" mb="md" gap="sm">
           {field('q')}

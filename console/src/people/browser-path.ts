@@ -60,7 +60,7 @@ function established(session: Inviter, values: Values): Promise<void> {
               new Blocked(
                 'call_refused',
                 { ...values, status: String(statusCode) },
-                `a call is refused with ${statusCode}`,
+                `the test call was rejected with ${statusCode}`,
               ),
             ),
         },
@@ -81,13 +81,9 @@ async function hears(peer: RTCPeerConnection, phone: Phone, relayed: boolean): P
     await new Promise((done) => setTimeout(done, LOOK_MS));
   }
   if (/^(connected|completed)$/.test(peer.iceConnectionState) && peer.connectionState !== 'connected')
-    throw new Blocked(
-      'no_keys',
-      { reason: peer.connectionState },
-      'the keys of encrypted media were not agreed (DTLS)',
-    );
+    throw new Blocked('no_keys', { reason: peer.connectionState }, 'the DTLS handshake of the media failed');
   const media = `${phone.domain}${relayed ? ', TURN' : ''}`;
-  throw new Blocked('no_media', { media }, `no media comes back from ${media}`);
+  throw new Blocked('no_media', { media }, `no media arrives from ${media}`);
 }
 async function call(phone: Phone, stream: MediaStream, relayed: boolean): Promise<void> {
   const { username, password, domain, ws_url, number, turn } = phone;
@@ -113,13 +109,13 @@ async function call(phone: Phone, stream: MediaStream, relayed: boolean): Promis
   const registration = createRegistration(agent, ignored);
   let session: Inviter | null = null;
   try {
-    const closed = new Blocked('no_upgrade', { url: ws_url }, `${ws_url} takes no SIP over WebSocket`);
+    const closed = new Blocked('no_upgrade', { url: ws_url }, `${ws_url} does not accept SIP over WebSocket`);
     await within(agent.start(), closed).catch(() => Promise.reject(closed));
     const silent = new Blocked('no_answer', values, `SIP over WebSocket at ${ws_url} does not answer`);
     await registration.renew().catch((error: unknown) => {
       if (!(error instanceof RegistrationRefused)) throw silent;
       const status = error.message.replace('registration: ', '');
-      const sentence = `SIP over WebSocket at ${ws_url} refuses a registration with ${status}`;
+      const sentence = `SIP over WebSocket at ${ws_url} rejected the registration with ${status}`;
       throw new Blocked('registration_refused', { ...values, status }, sentence);
     });
     const inviter = new Inviter(agent, target, {
@@ -131,11 +127,11 @@ async function call(phone: Phone, stream: MediaStream, relayed: boolean): Promis
       if (error instanceof Blocked || !relayed) throw error;
       const reason = error instanceof Error ? error.message : String(error);
       const address = turn?.urls.join(', ') ?? '';
-      throw new Blocked('no_relay', { address, reason }, `TURN at ${address} gives no relay: ${reason}`);
+      throw new Blocked('no_relay', { address, reason }, `TURN at ${address} allocated no relay: ${reason}`);
     });
     const handler = inviter.sessionDescriptionHandler as Web.SessionDescriptionHandler | undefined;
     const peer = handler?.peerConnection;
-    if (peer === undefined) throw new Error('the call has no connection');
+    if (peer === undefined) throw new Error('the call has no peer connection');
     await hears(peer, phone, relayed);
   } finally {
     if (session?.state === SessionState.Established) await session.bye().catch(ignored);
@@ -148,7 +144,7 @@ async function findingOf(way: Finding['way'], phone: Phone): Promise<Finding> {
   const sound = tone();
   try {
     await call(phone, sound.stream, way === 'browser_turn');
-    return { way, ok: true, detail: 'registered, called and heard itself' };
+    return { way, ok: true, detail: 'registered, called the echo and received its own packets' };
   } catch (error) {
     const detail = (error instanceof Error ? error.message : String(error)).slice(0, 300) || 'failed';
     const blocked = error instanceof Blocked ? error : null;
@@ -168,7 +164,7 @@ export async function checkBrowser(client: Client): Promise<void> {
   // A browser shows its addresses to the other side only while the page has a microphone.
   const microphone = await openMicrophone('').catch(() => null);
   if (microphone === null) {
-    const detail = 'the browser allows this page no microphone';
+    const detail = 'the browser does not allow this page to use the microphone';
     await client.pathCheck.browser({
       findings: [{ way: 'browser', ok: false, detail, fault: 'no_microphone' }],
     });

@@ -14,6 +14,7 @@ import { PAGE_PATHS } from '../app/paths.ts';
 import { BlockedNetworks } from './blocked-networks.tsx';
 import { CHECK_NAMES } from './check-names.ts';
 import { figuresOf } from './figures.ts';
+import { LAG, lagOf } from './lag-detail.ts';
 import { SiteNodes } from './site-nodes.tsx';
 import { Ago, Facts, Mark, PageHead, Rows, Section } from '../app/page-parts.tsx';
 import { TrunkStates } from '../app/trunk-states.tsx';
@@ -86,8 +87,6 @@ const checkName = (name: string): string => {
   const known = CHECK_NAMES.find((one) => one === name);
   return known === undefined ? name : t(`check_${known}`);
 };
-const LAG = ['held', 'oldest_ms', 'dropped', 'failed', 'error'] as const;
-type Lag = Readonly<Partial<Record<(typeof LAG)[number], string | number | null>>>;
 const OLD_DAYS = 30;
 /** Age of the engine's packages, and the possible actions; null for any other detail. */
 function packagesText(detail: string): string | null {
@@ -147,8 +146,8 @@ function formText(detail: string): string | null {
 }
 /** Text of a check's detail; zero values of the journal's lag are left out. */
 function detailText(detail: string): string {
-  if (detail.startsWith('{')) {
-    const lag = JSON.parse(detail) as Lag;
+  const lag = lagOf(detail);
+  if (lag !== null) {
     const parts = LAG.flatMap((name) => {
       const n = lag[name] ?? 0;
       return n === 0 ? [] : [t(`lag_${name}`, { n: typeof n === 'number' ? formatNumber(n) : n })];

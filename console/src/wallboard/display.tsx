@@ -4,25 +4,21 @@ import type { ReactNode } from 'react';
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { KeyRound, Radio, Unplug, WifiOff } from 'lucide-react';
-import { OffhookError, createClient } from '@offhook/client';
+import { createClient } from '@offhook/client';
 import type { Client } from '@offhook/client';
-import type { Board } from '@offhook/contract/boards.ts';
 import { formatClock, formatTime } from '../app/format.ts';
 import { LiveContext, createLive, useLive, useStale } from '../app/live.ts';
-import { learnTime, serverNow, useSecond } from '../app/now.ts';
+import { serverNow, useSecond } from '../app/now.ts';
 import { Queries } from '../app/queries.ts';
 import { cssVariables, styleNonce, theme } from '../app/theme.ts';
 import type { PageProps } from '../pages.tsx';
 import { BoardView } from './board-view.tsx';
+import { AGAIN_MS, followBoard } from './display-board.ts';
+import type { Look } from './display-board.ts';
 import { wordsOf } from '../app/words.ts';
 import styles from './page.module.css';
 
 const t = wordsOf('wallboard');
-
-/** Interval at which the board is reloaded, and the pause after a failure. */
-const LOOK_MS = 30_000;
-const AGAIN_MS = 5_000;
-const REFUSED = new Set([401, 403, 404]);
 
 /** The key of this display: from the address, from which it is removed, or from storage. */
 function keyOf(board: string): string | null {
@@ -35,53 +31,10 @@ function keyOf(board: string): string | null {
   return localStorage.getItem(kept);
 }
 
-interface Look {
-  readonly board: Board | null;
-  /** `refused`: the key is not valid any more. `away`: no answer. */
-  readonly is: 'asking' | 'shown' | 'refused' | 'away';
-}
 /** The board, reloaded at an interval; a page older than the service reloads itself. */
 function useBoard(client: Client, id: number): Look {
   const [look, setLook] = useState<Look>({ board: null, is: 'asking' });
-  useEffect(() => {
-    const stop = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let version: string | null = null;
-    async function ask(): Promise<void> {
-      let wait = LOOK_MS;
-      try {
-        const asked = Date.now();
-        const ping = await client.ping(stop.signal);
-        learnTime(ping.server_time, asked, Date.now());
-        const { board } = await client.boards.get(id, stop.signal);
-        if (version !== null && version !== ping.version) return location.reload();
-        version = ping.version;
-        setLook((old) => ({
-          is: 'shown',
-          board: old.board !== null && old.board.version === board.version ? old.board : board,
-        }));
-      } catch (error) {
-        if (stop.signal.aborted) return;
-        const refused = error instanceof OffhookError && REFUSED.has(error.status);
-        wait = refused ? LOOK_MS : AGAIN_MS;
-        setLook((old) => ({ is: refused ? 'refused' : 'away', board: refused ? null : old.board }));
-      }
-      timer = setTimeout(() => void ask(), wait);
-    }
-    const now = (): void => {
-      clearTimeout(timer);
-      void ask();
-    };
-    void ask();
-    addEventListener('online', now);
-    addEventListener('offhook-look', now);
-    return () => {
-      stop.abort();
-      clearTimeout(timer);
-      removeEventListener('online', now);
-      removeEventListener('offhook-look', now);
-    };
-  }, [client, id]);
+  useEffect(() => followBoard(client, id, setLook), [client, id]);
   return look;
 }
 
