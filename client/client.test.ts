@@ -159,6 +159,30 @@ test('client - a request that is aborted during a renewal ends alone: the others
   assert.equal(renewals, 1);
 });
 
+test('client - a renewal that hangs is aborted once no request waits for it, and the next request sends another', async (t) => {
+  let renewals = 0;
+  t.mock.method(globalThis, 'fetch', (url: URL, { headers, signal }: RequestInit) => {
+    if (url.pathname === '/api/mobile/refresh.php') {
+      renewals += 1;
+      if (renewals === 2) return Promise.resolve(Response.json({ success: true, token: 'new' }));
+      const { promise, reject } = Promise.withResolvers<Response>();
+      signal!.addEventListener('abort', () => reject(signal!.reason as Error));
+      return promise;
+    }
+    const isNew = new Headers(headers).get('authorization') === 'Bearer new';
+    const { status, body } = isNew ? { status: 200, body: contacts } : problem(401, 'not_authenticated');
+    return Promise.resolve(Response.json(body, { status }));
+  });
+  const client = createClient({ base: 'http://127.0.0.1', token: 'old' });
+  const stop = new AbortController();
+  const first = client.contacts({}, stop.signal);
+  await until('the renewal', () => renewals === 1);
+  stop.abort(new Error('enough'));
+  await assert.rejects(first, { message: 'enough' });
+  assert.deepEqual(await client.contacts(), contacts);
+  assert.equal(renewals, 2);
+});
+
 test('client - a request that ends while its answer arrives rejects with the reason of the end', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let status = 200;

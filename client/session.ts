@@ -39,7 +39,7 @@ export class Session {
   #token: string | null;
   /** Counts sessions that began or ended, because cookie sessions have no token to compare. */
   #sessions = 0;
-  #renewing: Promise<LoginResult> | null = null;
+  #renewing: Renewal | null = null;
   #changing: Promise<LoginResult> | null = null;
 
   constructor(http: Http, options: SessionOptions) {
@@ -64,8 +64,14 @@ export class Session {
   /** A new password ends all sessions; while it is being changed, the session of its reply is the renewed one. */
   async renew(signal?: AbortSignal): Promise<LoginResult> {
     signal?.throwIfAborted();
-    const renewed = this.#changing === null ? this.#renewed() : this.#changing.catch(() => this.#renewed());
-    return await unlessAborted(renewed, signal);
+    if (this.#changing !== null) {
+      try {
+        return await unlessAborted(this.#changing, signal);
+      } catch {
+        signal?.throwIfAborted();
+      }
+    }
+    return await this.#renewed(signal);
   }
   readonly changePassword = (current_password: string, new_password: string): Promise<LoginResult> => {
     const body = { current_password, new_password };
@@ -122,26 +128,49 @@ export class Session {
     this.#keep(reply.token);
     return reply;
   }
-  /** One renewal serves all requests whose session ended at the same time, so it has the signal of none of them. */
-  #renewed(): Promise<LoginResult> {
-    if (this.#token?.startsWith(KEY_PREFIX)) {
-      return Promise.reject(clientError('not_authenticated', 'this API key is no longer valid'));
+  async #renewed(signal?: AbortSignal): Promise<LoginResult> {
+    const renewal = this.#renewal();
+    renewal.waiting += 1;
+    try {
+      return await unlessAborted(renewal.reply, signal);
+    } finally {
+      renewal.waiting -= 1;
+      // The next attempt must not wait for a request that hangs.
+      if (renewal.waiting === 0) renewal.stop.abort();
     }
-    const request: HttpRequest = { method: 'GET', path: '/api/mobile/refresh.php' };
-    this.#renewing ??= this.#http
+  }
+  /** One renewal serves all requests whose session ended at the same time; it is aborted when none of them waits any more. */
+  #renewal(): Renewal {
+    if (this.#token?.startsWith(KEY_PREFIX)) {
+      throw clientError('not_authenticated', 'this API key is no longer valid');
+    }
+    if (this.#renewing !== null) return this.#renewing;
+    const stop = new AbortController();
+    const over = (): void => {
+      if (this.#renewing === renewal) this.#renewing = null;
+    };
+    stop.signal.addEventListener('abort', over);
+    const request: HttpRequest = { method: 'GET', path: '/api/mobile/refresh.php', signal: stop.signal };
+    const reply = this.#http
       .send<LoginResult>(request, this.#token)
       .then(
-        (reply) => this.#kept(reply),
+        (login) => this.#kept(login),
         (error: unknown) => {
           if (error instanceof OffhookError && error.status === 401) this.#keep(null);
           throw error;
         },
       )
-      .finally(() => {
-        this.#renewing = null;
-      });
-    return this.#renewing;
+      .finally(over);
+    const renewal: Renewal = { reply, stop, waiting: 0 };
+    this.#renewing = renewal;
+    return renewal;
   }
+}
+interface Renewal {
+  readonly reply: Promise<LoginResult>;
+  readonly stop: AbortController;
+  /** Number of requests that wait for the reply. */
+  waiting: number;
 }
 /** Rejects at once when the signal aborts; the work continues, because others may wait for it. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
