@@ -8,11 +8,13 @@ const nothing = (): void => undefined;
 
 /** Stores of one topic, in the order in which the page opens them; the test shows their records. */
 function storesOf() {
-  const stores: { show(...keys: string[]): void; changed(): void; closed: boolean }[] = [];
+  const stores: { show(...keys: string[]): void; changed(): void; closed: boolean; down: boolean }[] = [];
   function open(): Partial<Store<unknown>> {
     const listeners = new Set<StoreListener>();
     let records = new Map<string, string>();
+    const first = Promise.withResolvers<void>();
     const own = {
+      ready: first.promise,
       stale: true,
       closed: false,
       get size() {
@@ -26,9 +28,12 @@ function storesOf() {
       changed: () => listeners.forEach((listener) => listener(null, null)),
       show(...keys: string[]) {
         records = new Map(keys.map((key) => [key, key]));
-        own.stale = false;
+        own.stale = own.down;
+        first.resolve();
         own.changed();
       },
+      /** True while an engine is down. */
+      down: false,
       close() {
         own.closed = true;
         own.stale = true;
@@ -77,4 +82,21 @@ test('live state - a topic that is opened again shows its records until the new 
   stores[1]!.show('1002');
   assert.deepEqual([...topic.records.keys()], ['1002']);
   assert.equal(live.stale, false);
+});
+
+test('live state - while an engine is down, a topic shows its snapshot, and its last record can end', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { stores, live } = storesOf();
+  const topic = live.topic('calls');
+  topic.subscribe(nothing);
+  stores[0]!.down = true;
+  stores[0]!.show('c1');
+  // The store resolves `ready` before the page shows the changes together.
+  await Promise.resolve();
+  t.mock.timers.tick(100);
+  assert.deepEqual(topic.state, { ready: true, stale: true });
+  assert.deepEqual([...topic.records.keys()], ['c1']);
+  stores[0]!.show();
+  t.mock.timers.tick(100);
+  assert.equal(topic.records.size, 0);
 });

@@ -46,6 +46,8 @@ function createTopic(open: () => Store<unknown>, onChange: Listener): Shared {
   let linger: ReturnType<typeof setTimeout> | undefined;
   let patience: ReturnType<typeof setTimeout> | undefined;
   let overdue = false;
+  /** True once the first snapshot of the store arrived, or the store failed. */
+  let loaded = false;
   let changed = new Set<string>();
   let all = false;
   const listeners = new Set<Listener>();
@@ -55,14 +57,14 @@ function createTopic(open: () => Store<unknown>, onChange: Listener): Shared {
   function tell(): void {
     flush = undefined;
     if (store === null) return;
-    const ready = state.ready || !store.stale;
+    const ready = state.ready || loaded || !store.stale;
     if (ready) {
       clearTimeout(patience);
       overdue = false;
     }
     if (state.stale !== store.stale || state.ready !== ready) state = { ready, stale: store.stale };
     // After a restart the store is empty until its first snapshot: the records shown before remain until then.
-    if ((all || changed.size > 0) && !(store.stale && store.size === 0)) records = new Map(store);
+    if ((all || changed.size > 0) && (loaded || !store.stale)) records = new Map(store);
     onChange();
     const keys = all ? byKey.keys() : changed.keys();
     for (const key of keys) for (const listener of byKey.get(key) ?? []) listener();
@@ -71,7 +73,11 @@ function createTopic(open: () => Store<unknown>, onChange: Listener): Shared {
     for (const listener of listeners) listener();
   }
   function start(): void {
-    store = open();
+    const own = open();
+    store = own;
+    loaded = false;
+    const mark = (): void => void (loaded ||= store === own);
+    own.ready.then(mark, mark);
     clearTimeout(patience);
     if (!state.ready) {
       patience = setTimeout(() => {
@@ -79,7 +85,7 @@ function createTopic(open: () => Store<unknown>, onChange: Listener): Shared {
         onChange();
       }, PATIENCE_MS);
     }
-    store.subscribe((event, key) => {
+    own.subscribe((event, key) => {
       if (event !== null) for (const listener of onEvents) listener(event);
       if (key === null) all = true;
       else changed.add(key);
@@ -97,7 +103,7 @@ function createTopic(open: () => Store<unknown>, onChange: Listener): Shared {
     store?.close();
     store = null;
   }
-  /** Forgets the state too: at the next use it would be shown as if it were live. */
+  /** Forgets the state too: a later page would show old records, marked as not live, until its first snapshot. */
   function end(): void {
     stop();
     records = new Map();
