@@ -1,10 +1,10 @@
 /** Languages of the engine's prompts: missing prompts, uploaded sets, and their removal. */
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Button, FileButton, Group, Table, Text, TextInput } from '@mantine/core';
+import { Group, Table, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Upload } from 'lucide-react';
 import type { PromptLanguage } from '@offhook/contract/sounds.ts';
+import { ChooseFile } from '../app/choose-file.tsx';
 import { Danger } from '../app/danger.tsx';
 import { formatNumber } from '../app/format.ts';
 import { Rows, Section, useChange } from '../app/page-parts.tsx';
@@ -96,7 +96,6 @@ function UploadSet(): ReactNode {
   const client = useClient();
   const [typed, setLanguage] = useState('');
   const language = typed.trim();
-  const resetInput = useRef<() => void>(null);
   const upload = useChange((file: File) => client.uploadPrompts(language, file), {
     renews: ['prompt-languages'],
     done: ({ prompts }) => t('languages_uploaded', { count: prompts, number: formatNumber(prompts) }),
@@ -113,29 +112,13 @@ function UploadSet(): ReactNode {
           value={typed}
           onChange={(event) => setLanguage(event.currentTarget.value)}
         />
-        <FileButton
-          resetRef={resetInput}
+        <ChooseFile
+          text={t('languages_upload')}
           accept=".zip,.tar,.tgz,.gz"
-          onChange={(file) => {
-            if (file === null) return;
-            // Cleared, so that the same file can be chosen again.
-            resetInput.current?.();
-            upload.mutate(file);
-          }}
-          inputProps={{ 'aria-label': t('languages_upload') }}
-        >
-          {(props) => (
-            <Button
-              {...props}
-              variant="default"
-              leftSection={<Upload size={16} aria-hidden />}
-              loading={upload.isPending}
-              disabled={language === ''}
-            >
-              {t('languages_upload')}
-            </Button>
-          )}
-        </FileButton>
+          loading={upload.isPending}
+          disabled={language === ''}
+          onFile={(file) => upload.mutate(file)}
+        />
       </Group>
       <Text size="xs" c="dimmed" mt={4}>
         {t('languages_upload_text')}

@@ -1,8 +1,9 @@
 /** Upload, speech and playback of a prompt's sound. */
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
-import { Button, FileButton, Group, Input, Progress, Text } from '@mantine/core';
-import { FileAudio, Upload } from 'lucide-react';
+import { Button, Group, Input, Progress, Text } from '@mantine/core';
+import { FileAudio } from 'lucide-react';
+import { ChooseFile } from '../app/choose-file.tsx';
 import { errorDetail, errorText } from '../app/error-words.ts';
 import { formatSpan } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
@@ -33,11 +34,7 @@ export function SoundUpload({
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<unknown>(null);
   const [seconds, setSeconds] = useState<number | null>(null);
-  const resetInput = useRef<() => void>(null);
-  async function upload(file: File | null): Promise<void> {
-    if (file === null) return;
-    // Cleared, so that the same file can be chosen again.
-    resetInput.current?.();
+  async function upload(file: File): Promise<void> {
     setBusy(true);
     setFailed(null);
     try {
@@ -59,23 +56,13 @@ export function SoundUpload({
       withAsterisk={withAsterisk ?? false}
     >
       <Group gap="sm" mt={6} id={id}>
-        <FileButton
-          resetRef={resetInput}
+        <ChooseFile
+          text={t(value === '' ? 'upload' : 'upload_another')}
+          label={label}
           accept="audio/*,.wav,.mp3,.flac,.ogg,.opus"
-          onChange={(file) => void upload(file)}
-          inputProps={{ 'aria-label': label }}
-        >
-          {(props) => (
-            <Button
-              {...props}
-              variant="default"
-              leftSection={<Upload size={16} aria-hidden />}
-              loading={busy}
-            >
-              {t(value === '' ? 'upload' : 'upload_another')}
-            </Button>
-          )}
-        </FileButton>
+          loading={busy}
+          onFile={(file) => void upload(file)}
+        />
         <SpeakText
           id={`${id}.speech`}
           onMade={(made) => {

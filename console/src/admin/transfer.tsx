@@ -1,10 +1,9 @@
 /** The whole configuration as one YAML file: export, and import with a preview of its changes. */
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import type { ReactNode } from 'react';
 import {
   Badge,
   Button,
-  FileButton,
   Group,
   List,
   Modal,
@@ -17,7 +16,8 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
 import type { ConfigDocument } from '@offhook/contract/config.ts';
-import { Download, Upload } from 'lucide-react';
+import { Download } from 'lucide-react';
+import { ChooseFile } from '../app/choose-file.tsx';
 import { formatNumber } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
@@ -62,7 +62,6 @@ export function Transfer(): ReactNode {
   const [brought, setBrought] = useState<Brought | null>(null);
   const [wrong, setWrong] = useState('');
   const [failed, setFailed] = useState<unknown>(null);
-  const resetInput = useRef<() => void>(null);
   async function take(view: 'draft' | 'applied'): Promise<void> {
     setFailed(null);
     try {
@@ -83,10 +82,7 @@ export function Transfer(): ReactNode {
       setFailed(caught);
     }
   }
-  async function bring(file: File | null): Promise<void> {
-    if (file === null) return;
-    // Cleared, so that the same file can be chosen again.
-    resetInput.current?.();
+  async function bring(file: File): Promise<void> {
     const got = await read(file);
     setWrong(typeof got === 'string' ? got : '');
     if (typeof got !== 'string') setBrought(got);
@@ -114,18 +110,11 @@ export function Transfer(): ReactNode {
         >
           {t('export_draft')}
         </Button>
-        <FileButton
-          resetRef={resetInput}
+        <ChooseFile
+          text={t('import')}
           accept=".yaml,.yml,.json,application/yaml,application/json"
-          onChange={(file) => void bring(file)}
-          inputProps={{ 'aria-label': t('import') }}
-        >
-          {(props) => (
-            <Button {...props} variant="default" leftSection={<Upload size={16} aria-hidden />}>
-              {t('import')}
-            </Button>
-          )}
-        </FileButton>
+          onFile={(file) => void bring(file)}
+        />
       </Group>
       {wrong !== '' && (
         <Text size="sm" c="var(--offhook-alert)" mt="xs" role="alert">

@@ -1,10 +1,9 @@
 /** Customers as files: import with a dry run first, and export. */
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import type { ReactNode } from 'react';
 import {
   Alert,
   Button,
-  FileButton,
   Group,
   Menu,
   Modal,
@@ -14,8 +13,9 @@ import {
   Table,
   Text,
 } from '@mantine/core';
-import { Download, Upload } from 'lucide-react';
+import { Download } from 'lucide-react';
 import type { ImportFinding, ImportQuery, ImportReply } from '@offhook/contract/phonebook-files.ts';
+import { ChooseFile } from '../app/choose-file.tsx';
 import { formatNumber } from '../app/format.ts';
 import { Facts, Rows, useChange } from '../app/page-parts.tsx';
 import { useClient, useMay } from '../app/session.tsx';
@@ -121,10 +121,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }): Rea
     });
   const look = useChange((content: File) => send(content, 'true'), { renews: [] });
   const store = useChange((content: File) => send(content, 'false'), { renews: [CUSTOMERS] });
-  const resetInput = useRef<() => void>(null);
   const forget = (): void => {
-    // Cleared, so that the same file can be chosen again.
-    resetInput.current?.();
     setFile(null);
     look.reset();
     store.reset();
@@ -163,28 +160,16 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }): Rea
           allowDeselect={false}
         />
         <Group>
-          <FileButton
-            resetRef={resetInput}
+          <ChooseFile
+            text={t('choose_file')}
             accept=".csv,.txt,.vcf,.vcard,text/csv,text/vcard"
-            onChange={(chosen) => {
-              if (chosen === null) return;
+            loading={look.isPending}
+            onFile={(chosen) => {
               forget();
               setFile(chosen);
               look.mutate(chosen);
             }}
-            inputProps={{ 'aria-label': t('choose_file') }}
-          >
-            {(props) => (
-              <Button
-                {...props}
-                variant="default"
-                loading={look.isPending}
-                leftSection={<Upload size={16} aria-hidden />}
-              >
-                {t('choose_file')}
-              </Button>
-            )}
-          </FileButton>
+          />
           {file !== null && (
             <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
               {file.name}
