@@ -66,3 +66,18 @@ test('phone - a call that was on hold before the step stays on hold, and a refus
     /refused/,
   );
 });
+
+test('phone - a step that failed is reported also if the call before it cannot be resumed', async () => {
+  const refused = new Error('the microphone is refused');
+  const before = callOf('talking');
+  const stuck = {
+    get shown() {
+      return before.shown;
+    },
+    hold: (on: boolean) => (on ? before.hold(on) : Promise.reject(new Error('the exchange refuses'))),
+  };
+  await assert.rejects(
+    holdingOthers([stuck], null, () => Promise.reject(refused)),
+    refused,
+  );
+});

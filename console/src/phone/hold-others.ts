@@ -23,6 +23,7 @@ export async function holdingOthers(
     await step();
   } finally {
     const isActive = calls.some(({ shown }) => ACTIVE.has(shown.state));
-    if (!isActive) await Promise.all(others.map((other) => other.hold(false)));
+    // A refused resume must not hide the failure of the step; the card still shows the held call.
+    if (!isActive) await Promise.allSettled(others.map((other) => other.hold(false)));
   }
 }

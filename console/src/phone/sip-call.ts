@@ -42,6 +42,7 @@ export class SipCall {
   #held = false;
   #mends = false;
   #working: Promise<unknown> = Promise.resolve();
+  #answering: Promise<void> | null = null;
   #end: CallEnd | null = null;
   /** The other side is being transferred: the end of this side is not the end of the call. */
   #transferring = false;
@@ -101,9 +102,12 @@ export class SipCall {
 
   /** Sends the INVITE of an outgoing call. Throws `MicrophoneError`. */
   async place(): Promise<void> {
-    if (!(this.session instanceof Inviter)) return;
+    const { session } = this;
+    if (!(session instanceof Inviter)) return;
     await this.#openMicrophone();
-    await this.session.invite({
+    // The person may have hung up while the browser opened the microphone.
+    if (session.state !== SessionState.Initial) return;
+    await session.invite({
       requestDelegate: {
         onProgress: ({ message }) => {
           if (message.statusCode === 180) this.#show({ state: 'ringing' });
@@ -118,7 +122,14 @@ export class SipCall {
     });
   }
   /** Does nothing where the caller has hung up meanwhile. Throws `MicrophoneError`. */
-  async answer(): Promise<void> {
+  answer(): Promise<void> {
+    // A second click would open another microphone, which the first one's mute would not reach.
+    this.#answering ??= this.#answer().finally(() => {
+      this.#answering = null;
+    });
+    return this.#answering;
+  }
+  async #answer(): Promise<void> {
     const { session } = this;
     if (!(session instanceof Invitation) || session.state !== SessionState.Initial) return;
     await this.#openMicrophone();

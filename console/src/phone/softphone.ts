@@ -308,9 +308,10 @@ class SipPhone implements Softphone {
         sessionDescriptionHandlerOptions: { constraints: { audio: true, video: false } } as object,
       });
       const call = this.#add(session, wanted, name);
-      call.consultFor = consultFor;
       try {
         await call.place();
+        // Not before: until then, `holdingOthers` alone resumes the call before it.
+        if (isLive(call.shown)) call.consultFor = consultFor;
       } catch (error) {
         this.#remove(call);
         this.#fail(error, 'failed');
