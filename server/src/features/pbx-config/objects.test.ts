@@ -6,7 +6,7 @@ import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import type { Store } from '../../ports/store.ts';
 import { allObjects, difference, storedObject, withObjects } from './model.ts';
 import type { Model, ObjectChange } from './model.ts';
-import { openObjects } from './objects.ts';
+import { newIdentity, openObjects, writeVersion } from './objects.ts';
 import type { ObjectStore } from './objects.ts';
 import { seed } from './seed.ts';
 import { migrations } from './tables.ts';
@@ -118,6 +118,41 @@ test('objects - the next person of an extension of the first start is no first h
     }
     assert.deepEqual([objects.heldSince(key), objects.knownSince(next!.id)], [300, 300], String(upgraded));
   }
+});
+
+test('objects - an upgrade takes the start of an extension from a second person that counted as the first', async () => {
+  await using temp = await temporaryStore();
+  const before = migrations.filter(({ id }) => id < '0230-pbx-config-holders');
+  await temp.store.migrate('pbx-config', before);
+  await seed(temp.store, { empty: true, at: 100 });
+  await temp.store.db<ObjectTables>().deleteFrom('config_holders').execute();
+  const kind = 'extension';
+  const key = '1001';
+  const row = await temp.store
+    .db<ObjectTables>()
+    .selectFrom('config_objects')
+    .selectAll()
+    .where('key', '=', key)
+    .executeTakeFirstOrThrow();
+  const next = await temp.store.transaction<ObjectTables, number>(async (trx) => {
+    await writeVersion(trx, [{ kind, key, object: null }], { ...by, at: 200 });
+    const id = await newIdentity(trx, kind, key);
+    const body = JSON.parse(row.body) as ConfigBody<'extension'>;
+    await writeVersion(trx, [{ kind, key, object: storedObject(id, kind, body) }], { ...by, at: 300 });
+    return id;
+  });
+  await temp.store.migrate('pbx-config', migrations);
+  const holders = await temp.store.db<ObjectTables>().selectFrom('config_holders').selectAll().execute();
+  assert.deepEqual(
+    holders
+      .filter(({ extension }) => extension === key)
+      .map(({ person, since_ms }) => [Number(person), Number(since_ms)])
+      .toSorted((a, b) => a[1]! - b[1]!),
+    [
+      [Number(row.id), 0],
+      [next, 300],
+    ],
+  );
 });
 
 test('objects - after any changes, every version is readable with its ids', async () => {

@@ -67,6 +67,38 @@ async function fill(
   }
 }
 
+/**
+ * The objects of a first start had no holders, so the next person of such an extension counted as its first holder and saw the
+ * data of the one before. Adds the first holders, and moves the start of a next one to its first version.
+ */
+async function addFirstHolders(db: Transaction<unknown>): Promise<void> {
+  const trx = db as unknown as Transaction<ObjectTables>;
+  const people = await trx
+    .selectFrom('config_objects')
+    .innerJoin('config_versions', 'config_versions.version', 'config_objects.since_version')
+    .select((e) => ['key', 'id', e.fn.min('since_version').as('version'), e.fn.min('at').as('at')])
+    .where('kind', '=', 'extension')
+    .groupBy(['key', 'id'])
+    .orderBy('version')
+    .execute();
+  const firsts = await trx.selectFrom('config_holders').selectAll().where('since_ms', '=', 0).execute();
+  const known = new Map(firsts.map(({ extension, person }) => [extension, person]));
+  for (const [key, [first, ...later]] of Map.groupBy(people, (row) => row.key)) {
+    const wrong = later.find(({ id }) => id === known.get(key));
+    if (wrong !== undefined)
+      await trx
+        .updateTable('config_holders')
+        .set({ since_ms: Math.max(1, Number(wrong.at)) })
+        .where('extension', '=', key)
+        .where('since_ms', '=', 0)
+        .execute();
+    if (wrong === undefined && known.has(key)) continue;
+    await trx
+      .insertInto('config_holders')
+      .values({ extension: key, person: first!.id, since_ms: 0 })
+      .execute();
+  }
+}
 export const migrations: readonly Migration[] = [
   {
     id: '0100-pbx-config',
@@ -120,23 +152,5 @@ export const migrations: readonly Migration[] = [
       await fill(db, ['extension', 'queue'], (body) => absent(body, 'engine', null));
     },
   },
-  {
-    // The objects of a first start had no holders, so the next person of such an extension counted as its first holder.
-    id: '0230-pbx-config-holders',
-    async up(db) {
-      const trx = db as unknown as Transaction<ObjectTables>;
-      await trx
-        .insertInto('config_holders')
-        .columns(['extension', 'person', 'since_ms'])
-        .expression(
-          trx
-            .selectFrom('config_identities')
-            .select((e) => ['key', e.fn.min('id').as('person'), e.lit(0).as('since_ms')])
-            .where('kind', '=', 'extension')
-            .where('key', 'not in', trx.selectFrom('config_holders').select('extension'))
-            .groupBy('key'),
-        )
-        .execute();
-    },
-  },
+  { id: '0230-pbx-config-holders', up: addFirstHolders },
 ];
