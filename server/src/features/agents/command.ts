@@ -1,6 +1,6 @@
 import type { ReadinessSource } from '@offhook/contract/agents.ts';
 import type { Command, Commands, Line } from '../../commands/kernel.ts';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { ServiceError, markUncertain, messageOf } from '../../core/errors.ts';
 import { asSaid, say } from '../../core/said.ts';
 import type { RateLimit } from '../../core/rate-limit.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
@@ -169,9 +169,11 @@ async function takeBack(
   const left = await undoChanges(deps, failure);
   if (left === null) return error;
   deps.reconciler.doubt(extension, plan.wanted);
-  return new ServiceError(error.code, say`${asSaid(error.detail)}; not all changes could be undone`, {
+  const partly = new ServiceError(error.code, say`${asSaid(error.detail)}; not all changes could be undone`, {
     ...error.extras,
     cause: error,
     body: { ...error.extras.body, queues: left },
   });
+  markUncertain(partly);
+  return partly;
 }
