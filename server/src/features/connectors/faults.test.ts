@@ -130,6 +130,32 @@ test('connectors - a change that the database rejects, at once or after its audi
   }
 });
 
+test('connectors - after a rejected change the connector reads the feed from where it was, not from its start', async (t) => {
+  const rig = await connectorsRig(t);
+  await rig.create();
+  const { store } = rig.temp;
+  let away = false;
+  const refused = () => Promise.reject(new ServiceError('store_unavailable', 'the database is away'));
+  await rig.restart({
+    store: { ...store, transaction: (work) => (away ? refused() : store.transaction(work)) },
+  });
+  rig.feed.put('a:1');
+  await rig.stands('sent', 'a:1');
+  const read = rig.feed.changes.bind(rig.feed);
+  const cursors: (string | null)[] = [];
+  rig.feed.changes = (cursor) => {
+    cursors.push(cursor);
+    return read(cursor);
+  };
+  away = true;
+  const { status } = await rig.call('PATCH', 'connectors/1', { title: 'Other' }, 'token-admin');
+  away = false;
+  assert.equal(status, 503);
+  rig.feed.put('a:2');
+  await rig.stands('sent', 'a:2');
+  assert.deepEqual(new Set(cursors), new Set(['e1:1']));
+});
+
 test('connectors - a system that asks to wait is not asked before, one that rejects the sign-in holds its entries', async (t) => {
   const rig = await connectorsRig(t);
   await rig.create();

@@ -50,6 +50,8 @@ const AWAY_SECONDS = [5, 30, 120, 600] as const;
 /** Longest interval between reads of the feed, because some changes have no event. */
 const POLL_MS = 60_000;
 
+/** Position in the feed of changes, and the time from which entries may exist in the system already. */
+type Position = Pick<ConnectorRow, 'cursor' | 'doubt_ms'>;
 const isFailure = (value: About | ConnectorFailure | null): value is ConnectorFailure =>
   value !== null && 'kind' in value;
 
@@ -68,7 +70,7 @@ export class EntryKeeper {
   readonly #attacher: Attacher | null;
   /** Limit of concurrent entries; one request of the file's limit stays free for other ranks. */
   readonly #most: number;
-  #position: Pick<ConnectorRow, 'cursor' | 'doubt_ms'>;
+  #position: Position;
   #resumed = false;
   /** Time of the next read of the feed. */
   #readAt = 0;
@@ -115,6 +117,10 @@ export class EntryKeeper {
           this.#loop.wake();
         },
       });
+  }
+  /** Newer than the position of the row with which the keeper was opened. */
+  get position(): Position {
+    return this.#position;
   }
   get away(): Away | null {
     return this.#away;

@@ -228,7 +228,7 @@ export class ConnectorService {
       const stored = await this.#parts.store
         .change(next, { rereads: reads, forgets }, this.#audited(actor, 'connector.changed', detail))
         .catch(async (error: unknown) => {
-          await this.#open(row);
+          await this.#reopen(before);
           throw error;
         });
       return this.#shown(await this.#open(stored));
@@ -245,7 +245,7 @@ export class ConnectorService {
         await this.#phonebook.removeAll(id);
         await this.#parts.store.remove(id, this.#audited(actor, 'connector.deleted'));
       } catch (error) {
-        await this.#open(running.row);
+        await this.#reopen(running);
         throw error;
       }
     });
@@ -354,6 +354,10 @@ export class ConnectorService {
     const found = this.#running.get(id);
     if (found === undefined) throw new ServiceError('not_found', 'there is no such connector');
     return found;
+  }
+  /** After a failed change. The row itself has the position of the time at which the connector was opened. */
+  async #reopen({ row, keeper }: Running): Promise<void> {
+    await this.#open({ ...row, ...keeper?.position });
   }
   async #open(row: ConnectorRow): Promise<Running> {
     const running = await openRunning(row, {
