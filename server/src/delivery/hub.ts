@@ -34,13 +34,15 @@ const PULL_MS = 6;
  * ms, and none below `leastWork` ms. A write to a socket costs about the same for one event and for ten, so readers of
  * many events are written to less often.
  */
-const REST = { times: 4, most: 50, leastWork: 2, leastRows: 8, leastGain: 1.6 };
+const REST = { times: 4, most: 50, leastWork: 2 };
 /**
- * Only a hub under lasting load pauses: after `rounds` rounds, each at most `gap` ms after the pause before it. `pauses`
- * pauses after which the rounds had hardly more rows saved no writes and only delayed them: the next one is tried `vain` rounds
- * later. Clients that send their next request after an event cause such rounds.
+ * Only a hub under lasting load pauses: after `rounds` rounds, each at most `gap` ms after the pause before it. Pauses only
+ * delay events if few more come meanwhile, as with clients that send their next request after an event: if the rounds after
+ * `pauses` pauses have fewer than `least` rows, or less than `gain` times those of the largest round before the first pause, the
+ * next one is tried `vain` rounds later.
  */
-const IN_A_ROW = { rounds: 4, gap: 10, pauses: 4, vain: 128 };
+const IN_A_ROW = { rounds: 4, gap: 10 };
+const JUDGED = { pauses: 4, least: 8, gain: 1.6, vain: 128 };
 const MAX_BEHIND = 1024 * 1024;
 const RETRY_MS = 500;
 /** How long unused pages are kept. */
@@ -248,9 +250,9 @@ export class Hub {
     else if (this.#inARow <= IN_A_ROW.rounds) this.#unpausedRows = Math.max(this.#unpausedRows, rows);
     if (!this.#paused) return;
     this.#pausedRows += rows;
-    if (++this.#pauses < IN_A_ROW.pauses) return;
-    const least = Math.max(REST.leastRows, REST.leastGain * this.#unpausedRows);
-    if (this.#pausedRows < this.#pauses * least) this.#inARow = -IN_A_ROW.vain;
+    if (++this.#pauses < JUDGED.pauses) return;
+    const least = Math.max(JUDGED.least, JUDGED.gain * this.#unpausedRows);
+    if (this.#pausedRows < this.#pauses * least) this.#inARow = -JUDGED.vain;
     this.#pausedRows = this.#pauses = 0;
   }
   /** Pause in ms; 0 if more rows already wait, because the lag would grow with their number. */

@@ -108,6 +108,7 @@ export class EventFeed {
       at = rows.at(-1)!.seq;
       // A journal of a million rows takes 2,000 reads; events and requests run between them.
       await setImmediate();
+      this.#stop.signal.throwIfAborted();
     }
     return null;
   }
