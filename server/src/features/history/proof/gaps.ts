@@ -17,7 +17,11 @@ export interface Absence extends Span {
 export interface LostChannels extends Span {
   readonly channels: number;
 }
+/** Start of an absence that lasts, by node; null for the engine of the leading node. */
+export type Lasting = readonly [node: string | null, from: number];
 const KEPT = 200;
+/** A lost link is reported after at most this silence of its engine (`SILENCE_MS` of the connection, and one tick). */
+const UNNOTICED_MS = 10_000;
 
 /** Events caused by the engine; others are also published while the link is down, e.g. findings of the history. */
 const HEARD = /^(engine|call|offer|agent|presence)\.|^queue\.caller_(?!settled)/;
@@ -38,6 +42,7 @@ export const overlapsWith = (
 
 export interface AbsencesOptions {
   readonly known?: readonly Absence[];
+  readonly lasting?: readonly Lasting[];
   /** Time of the newest event of the engines before the given ones. */
   readonly heard?: number | null;
   /** Newest row of the journal from before the start of this process. */
@@ -46,24 +51,29 @@ export interface AbsencesOptions {
   readonly others?: readonly string[];
 }
 /**
- * An absence of an engine lasts from the last event before its link or the service was lost to its next link. The link
- * is reported when the engine's state was read; not every link is followed by an `engine.resynced` of its own.
+ * An absence of an engine lasts from the newest event before its link or the service was lost to its next link. At a
+ * site with several engines that event may be one of another engine, so the absence begins up to 10 s before it. The
+ * link is reported when the engine's state was read; not every link is followed by an `engine.resynced` of its own.
  */
 export function createAbsences({
   known = [],
+  lasting = [],
   heard = null,
   head = Infinity,
   others = [],
 }: AbsencesOptions = {}) {
   const found = [...known];
-  /** Start of each absence that lasts, by node; undefined for the engine of the leading node. */
-  const away = new Map<string | undefined, number>();
-  /** Time of the newest event before the start of this process, and the engines that were linked since. */
+  const away = new Map(lasting.filter(([node]) => node === null || others.includes(node)));
+  const unnoticed = others.length > 0 ? UNNOTICED_MS : 0;
+  /** Time of the newest event before the start of this process, and of the newest link of each engine since. */
   let started: number | null = null;
-  const linked = new Set<string | undefined>();
+  const linked = new Map<string | null, number>();
   let begun = false;
   let newest = heard;
   return {
+    get lasting(): readonly Lasting[] {
+      return [...away];
+    },
     /** Accepts every event, in order; returns the absence that the event ends. */
     take({ seq, type, subject, at }: Pick<JournalRow, 'seq' | 'type' | 'subject' | 'at'>): Absence | null {
       if (!begun && seq > head) {
@@ -75,15 +85,17 @@ export function createAbsences({
       if (isHeard({ type })) newest = Math.max(newest ?? at, at);
       if (type !== 'engine.link_down' && type !== 'engine.link_up') return null;
       const name = subject.slice('engine/'.length);
-      const node = others.includes(name) ? name : undefined;
+      const node = others.includes(name) ? name : null;
+      const link = linked.get(node);
       // A killed service writes no `engine.link_down`.
-      const from = away.get(node) ?? (linked.has(node) ? before : (started ?? before)) ?? at;
+      const since = (link === undefined ? (started ?? before) : before) ?? at;
+      const from = away.get(node) ?? Math.max(link ?? -Infinity, since - unnoticed);
       if (type === 'engine.link_down') {
         away.set(node, from);
         return null;
       }
       away.delete(node);
-      linked.add(node);
+      linked.set(node, at);
       const absence = absenceOf(node, Math.min(from, at), at);
       found.push(absence);
       if (found.length > KEPT) found.shift();
@@ -97,10 +109,10 @@ export function createAbsences({
   };
 }
 export type Absences = ReturnType<typeof createAbsences>;
-const absenceOf = (node: string | undefined, from: number, to: number): Absence => ({
+const absenceOf = (node: string | null, from: number, to: number): Absence => ({
   from,
   to,
-  ...(node === undefined ? {} : { node }),
+  ...(node === null ? {} : { node }),
 });
 
 const CHANNEL = /^[^:]*:(\d{9,12})\.(\d{1,12})$/;
@@ -114,7 +126,7 @@ const CHOSEN = /-(\d{9,12})\.[12]$/;
 export function lostIn(
   absence: Absence,
   channels: Iterable<string>,
-  others: readonly string[] = [],
+  others: readonly string[],
 ): readonly LostChannels[] | null {
   // After a failover the leading node has another name, and its engine numbers channels anew.
   const lost = [...Map.groupBy(new Set(channels), nodeOf)]
@@ -155,7 +167,7 @@ export function unexplainedBy(
   absence: Absence,
   channels: readonly string[],
   missing: readonly LostChannels[],
-  others: readonly string[] = [],
+  others: readonly string[],
 ): readonly LostChannels[] {
   if (missing.length === 0) return missing;
   const left = lostIn(absence, [...channels, ...tests], others) ?? [];

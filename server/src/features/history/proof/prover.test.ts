@@ -147,8 +147,9 @@ function rig(scene: HistoryScene, now: number) {
   const store = openMemoryJournal();
   const journal = openJournal({ store, node: nodeId('ast1') });
   const published: DomainEvent[] = [];
-  const prover = (over: Store = scene.store) =>
+  const prover = (over: Store = scene.store, others: readonly string[] = []) =>
     createProver({
+      others,
       store: over,
       clock,
       log: silent,
@@ -249,6 +250,55 @@ test('proof - a conversation unknown to the journal is a difference, unless it w
   assert.equal((await scene.conversations())[0]!.revision, 1);
 });
 
+test('proof - an absence that lasts over a start of the service explains its conversations before and after it', async () => {
+  await using scene = await historyScene();
+  const start = 1_795_000_000_000;
+  const { clock, journal, published, prover } = rig(scene, start + 70_000);
+  journal.append([
+    event('engine.link_up', start),
+    event('engine.resynced', start + 1),
+    event('engine.link_down', start + 60_000),
+  ]);
+  const before = prover();
+  await before.catchUp();
+  clock.advance(31_000);
+  await before.catchUp();
+  const after = prover();
+  const finalised = (id: string, from: number): DomainEvent =>
+    event('conversation.finalised', clock.now(), { conversation: conversation(id, start + from) });
+  journal.append([finalised('ast1:1.1', 70_000)]);
+  clock.advance(20_000);
+  await after.catchUp();
+  await after.catchUp();
+  journal.append([event('engine.link_up', clock.now()), finalised('ast1:1.2', 75_000)]);
+  clock.advance(20_000);
+  for (let i = 0; i < 3; i += 1) await after.catchUp();
+  assert.deepEqual(
+    published.filter(({ type }) => type === 'history.difference'),
+    [],
+  );
+});
+
+test('proof - with several engines, the ends of visits that events reported are kept over a start of the service', async () => {
+  await using scene = await historyScene();
+  const { clock, journal, prover } = rig(scene, 1_795_000_000_000);
+  const heard = async () =>
+    (JSON.parse((await readFact(scene.store.db<Tables>(), 'proof')) ?? '{}') as { heard?: unknown }).heard;
+  const at = clock.now();
+  journal.append([
+    event('queue.caller_left', at, { queue: 'support', leg_id: 'b:1.2', call_id: 'b:1.1', reason: 'key' }),
+  ]);
+  for (let start = 0; start < 2; start += 1) {
+    const it = prover(scene.store, ['b']);
+    await it.catchUp();
+    journal.append([event('conversation.finalised', clock.now(), { conversation: conversation('a:1', at) })]);
+    clock.advance(31_000);
+    for (let i = 0; i < 2; i += 1) await it.catchUp();
+    assert.deepEqual(await heard(), [['support b:1.1', at]]);
+    await scene.store.db<Tables>().deleteFrom('history_findings').execute();
+  }
+});
+
 test('proof - the position in the journal is stored even while a conversation waits for its comparison', async () => {
   await using scene = await historyScene();
   const real = recordedIn(scene, recorded('internal-answered'));
@@ -327,12 +377,12 @@ test('proof - channels with ids chosen by the service are no gap', () => {
   const around = [`ast1:${S + 499}.8`, `ast1:${S + 570}.13`];
   const chosen = (name: string, at: number) => [1, 2].map((n) => `ast1:${name}-${S + at}.${n}`);
   const gap = { from: (S + 499) * 1000, to: (S + 571) * 1000 };
-  assert.deepEqual(lostIn(away, [...around, ...chosen('health-0a', 566), ...chosen('oh-0b', 569)]), []);
-  assert.deepEqual(lostIn(away, [...around, ...chosen('health-0a', 566)]), [{ ...gap, channels: 2 }]);
+  assert.deepEqual(lostIn(away, [...around, ...chosen('health-0a', 566), ...chosen('oh-0b', 569)], []), []);
+  assert.deepEqual(lostIn(away, [...around, ...chosen('health-0a', 566)], []), [{ ...gap, channels: 2 }]);
   const twice = [...chosen('health-0a', 566), ...chosen('health-0a', 566)];
-  assert.deepEqual(lostIn(away, [...around, ...twice]), [{ ...gap, channels: 2 }]);
+  assert.deepEqual(lostIn(away, [...around, ...twice], []), [{ ...gap, channels: 2 }]);
   assert.deepEqual(
-    lostIn(away, [...around, ...chosen('oh-0b', 490)]),
+    lostIn(away, [...around, ...chosen('oh-0b', 490)], []),
     [{ ...gap, channels: 4 }],
     'before it',
   );
@@ -342,6 +392,7 @@ test('proof - missing channels between two known ones are a gap with its time', 
     lostIn(
       away,
       channels.map(([at, n]) => `ast1:${S + at}.${n}`),
+      [],
     );
   assert.equal(of([490, 7], [499, 8]), null, 'nothing after it yet');
   assert.deepEqual(of([499, 8], [530, 9], [570, 10]), []);
@@ -412,11 +463,11 @@ test('proof - test channels are read once, only if numbers are missing and a lat
 test('proof - a test call of another day makes no gap', () => {
   const around = [`ast1:${S + 510}.40`, `ast1:${S + 570}.44`];
   const gap = { from: (S + 510) * 1000, to: (S + 571) * 1000 };
-  const missing = lostIn(away, around)!;
+  const missing = lostIn(away, around, [])!;
   assert.deepEqual(missing, [{ ...gap, channels: 3 }]);
-  assert.deepEqual(unexplainedBy([`ast1:${S - 90_000}.7`], away, around, missing), missing);
+  assert.deepEqual(unexplainedBy([`ast1:${S - 90_000}.7`], away, around, missing, []), missing);
   const between = [`ast1:${S + 540}.41`, `ast1:${S + 540}.42`, `ast1:${S + 540}.43`];
-  assert.deepEqual(unexplainedBy(between, away, around, missing), []);
+  assert.deepEqual(unexplainedBy(between, away, around, missing, []), []);
 });
 
 test('proof - a finding is kept while the journal can lead to it again, and until its event is published', async () => {

@@ -22,7 +22,7 @@ import { readFact, writeFact } from '../store/store.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { Tables } from '../store/tables.ts';
 import { createAbsences, isHeard, gapsOf, testChannels } from './gaps.ts';
-import type { Absence, Absences } from './gaps.ts';
+import type { Absence, Absences, Lasting } from './gaps.ts';
 import { differenceOf, lackOf, recordsFor, storedOf } from './compare.ts';
 import type { Lack, Stored } from './compare.ts';
 import {
@@ -37,7 +37,7 @@ import {
 } from './findings.ts';
 import type { FindingFigures } from './findings.ts';
 import { createSettler } from './settle.ts';
-import type { Unsettled } from './settle.ts';
+import type { Heard, Unsettled } from './settle.ts';
 import { createStories, isStoryType } from './stories.ts';
 import type { Story } from './stories.ts';
 import { createUnknown } from './unknown.ts';
@@ -85,6 +85,9 @@ interface Place {
   readonly open: readonly Absence[];
   /** Absences whose visits do not all have an outcome yet. */
   readonly unsettled?: readonly Unsettled[];
+  /** Absences that last. Missing in texts of earlier versions, as is `heard`. */
+  readonly away?: readonly Lasting[];
+  readonly heard?: readonly Heard[];
 }
 /** One `catchUp` runs at a time. */
 class JournalProver implements Prover {
@@ -115,7 +118,7 @@ class JournalProver implements Prover {
     this.#db = deps.store.db<Tables>();
     this.#others = deps.others ?? [];
     this.#head = deps.journal.head;
-    this.#settler = createSettler(deps);
+    this.#settler = createSettler({ ...deps, others: this.#others });
     this.#unknown = createUnknown({
       ...deps,
       others: this.#others,
@@ -155,10 +158,11 @@ class JournalProver implements Prover {
     this.#at = place?.epoch === this.#deps.journal.epoch ? place.seq : this.#deps.journal.tail - 1;
     this.#known = [...(place?.absences ?? [])];
     this.#open = [...(place?.open ?? [])];
-    this.#settler.begin(place?.unsettled ?? []);
+    this.#settler.begin(place?.unsettled ?? [], place?.heard ?? []);
     const before = this.#deps.journal.read(Math.max(this.#deps.journal.tail - 1, this.#at - PAGE), PAGE);
     this.#absences = createAbsences({
       known: this.#known,
+      lasting: place?.away ?? [],
       heard: before.findLast((r) => isHeard(r) && r.seq <= this.#at)?.at ?? null,
       head: this.#head,
       others: this.#others,
@@ -176,13 +180,15 @@ class JournalProver implements Prover {
       this.#deps.clock.now() >= this.#saved!.at
     )
       return;
-    const { unsettled } = this.#settler;
+    const { unsettled, heard } = this.#settler;
     const place: Place = {
       epoch: this.#deps.journal.epoch,
       seq,
       absences: this.#known.slice(-20),
       open: this.#open,
       unsettled,
+      away: this.#absences.lasting,
+      heard,
     };
     await this.#deps.store.transaction<Tables, void>((trx) => writeFact(trx, 'proof', JSON.stringify(place)));
     this.#saved = { seq, at: this.#deps.clock.now() };

@@ -14,7 +14,9 @@ import { withDirectory } from '../record/records.ts';
 import type { Tables } from '../store/tables.ts';
 import { createAbsences } from './gaps.ts';
 import { createSettler, settledIn } from './settle.ts';
+import type { Heard } from './settle.ts';
 
+const S = 1_000;
 const row = (type: string, at: number, node = 'ast1') => ({ seq: 1, type, subject: `engine/${node}`, at });
 
 async function record(name: string): Promise<ConversationRecord> {
@@ -30,7 +32,7 @@ test('settle - a visit that ended during an absence is published with its outcom
   const { queue, leg_id, from, to } = visit;
   const known = [`${queue} ${leg_id}`];
   const gist = (absence: { from: number; to: number }, known: readonly string[], of = abandoned) =>
-    settledIn(of, { ...absence, known }, 7).map(({ data }) => data);
+    settledIn(of, { ...absence, known }, 7, [], new Map()).map(({ data }) => data);
   const data = {
     call_id: abandoned.id,
     queue,
@@ -75,36 +77,55 @@ test('settle - an absence begins with the last event of the engine, not with a f
 test('settle - an absence of one engine is not ended by another one, and does not concern its calls', () => {
   const absences = createAbsences({ others: ['b'] });
   const away = (from: number, id: string): boolean => absences.overlaps({ from, to: from + 1 }, [id]);
-  absences.take(row('engine.link_up', 10));
-  absences.take(row('engine.resynced', 11));
-  assert.deepEqual(absences.take(row('engine.link_up', 11, 'b')), { from: 11, to: 11, node: 'b' });
-  assert.ok(!away(20, 'b:1.1'), 'its link is followed by no resync of its own');
-  absences.take(row('call.started', 30));
-  absences.take(row('engine.link_down', 32, 'b'));
-  absences.take(row('engine.resynced', 40));
-  assert.deepEqual([away(50, 'b:1.1'), away(50, 'ast1:1.1')], [true, false]);
-  assert.deepEqual(absences.take(row('engine.link_up', 60, 'b')), { from: 30, to: 60, node: 'b' });
-  assert.deepEqual([away(50, 'b:1.1'), away(50, 'ast1:1.1'), away(70, 'b:1.1')], [true, false, false]);
+  absences.take(row('engine.link_up', 10 * S));
+  absences.take(row('engine.resynced', 11 * S));
+  assert.deepEqual(absences.take(row('engine.link_up', 11 * S, 'b')), { from: S, to: 11 * S, node: 'b' });
+  assert.ok(!away(20 * S, 'b:1.1'), 'its link is followed by no resync of its own');
+  // The call is one of the first engine: b is silent since at most 10 s before it.
+  absences.take(row('call.started', 30 * S));
+  absences.take(row('engine.link_down', 32 * S, 'b'));
+  absences.take(row('engine.resynced', 40 * S));
+  assert.deepEqual([away(50 * S, 'b:1.1'), away(50 * S, 'ast1:1.1')], [true, false]);
+  assert.deepEqual([away(22 * S, 'b:1.1'), away(15 * S, 'b:1.1')], [true, false]);
+  const absence = { from: 20 * S, to: 60 * S, node: 'b' };
+  assert.deepEqual(absences.take(row('engine.link_up', 60 * S, 'b')), absence);
+  assert.deepEqual([away(50 * S, 'b:1.1'), away(50 * S, 'ast1:1.1')], [true, false]);
+  assert.ok(!away(70 * S, 'b:1.1'));
 });
 
-test('settle - after a start of the service each engine was away since the newest event before it', () => {
-  const absences = createAbsences({ heard: 5, head: 2, others: ['b'] });
+test('settle - an absence that lasts over a start of the service began before it', () => {
+  const before = createAbsences({ others: ['b'] });
+  before.take(row('engine.link_up', 10 * S, 'b'));
+  before.take(row('engine.link_down', 30 * S, 'b'));
+  const lasting = JSON.parse(JSON.stringify(before.lasting)) as typeof before.lasting;
+  assert.deepEqual(lasting, [['b', 10 * S]]);
+  const after = createAbsences({ lasting, heard: 90 * S, head: 0, others: ['b'] });
+  assert.deepEqual(after.take(row('engine.link_up', 91 * S)), { from: 80 * S, to: 91 * S });
+  assert.ok(after.overlaps({ from: 50 * S, to: 51 * S }, ['b:1.1']));
+  const absence = { from: 10 * S, to: 99 * S, node: 'b' };
+  assert.deepEqual(after.take(row('engine.link_up', 99 * S, 'b')), absence);
+  assert.deepEqual(after.lasting, []);
+  assert.deepEqual(createAbsences({ lasting, others: [] }).lasting, [], 'b is no engine of the site');
+});
+
+test('settle - after a start of the service each engine was away since 10 s before the newest event before it', () => {
+  const absences = createAbsences({ heard: 15 * S, head: 2, others: ['b'] });
   const rows = [
-    row('engine.link_up', 10, 'b'),
-    row('call.ended', 20),
-    row('engine.link_up', 60),
-    row('call.started', 70),
-    row('engine.link_up', 90, 'b'),
-    row('engine.link_down', 95, 'b'),
-    row('engine.link_up', 99, 'b'),
+    row('engine.link_up', 20 * S, 'b'),
+    row('call.ended', 30 * S),
+    row('engine.link_up', 60 * S),
+    row('call.started', 70 * S),
+    row('engine.link_up', 90 * S, 'b'),
+    row('engine.link_down', 95 * S, 'b'),
+    row('engine.link_up', 99 * S, 'b'),
   ].map((one, i) => ({ ...one, seq: i + 1 }));
   assert.deepEqual(
     rows.flatMap((one) => absences.take(one) ?? []),
     [
-      { from: 5, to: 10, node: 'b' },
-      { from: 20, to: 60 },
-      { from: 20, to: 90, node: 'b' },
-      { from: 90, to: 99, node: 'b' },
+      { from: 5 * S, to: 20 * S, node: 'b' },
+      { from: 20 * S, to: 60 * S },
+      { from: 20 * S, to: 90 * S, node: 'b' },
+      { from: 90 * S, to: 99 * S, node: 'b' },
     ],
   );
 });
@@ -118,8 +139,58 @@ test('settle - a visit is settled in an absence of the engine of its queue', asy
   const [visit = assert.fail('no visit')] = answered.visits;
   assert.equal(visit.leg_id.split(':')[0], 'a', 'its caller is at the other engine');
   const around = { from: visit.from - 60_000, to: visit.to + 60_000, known: [] };
-  const found = (node: object) => settledIn(answered, { ...around, ...node }, 7, ['b']).length;
+  const found = (node: object, of = answered, heard: readonly Heard[] = []) =>
+    settledIn(of, { ...around, ...node }, 7, ['b'], new Map(heard)).length;
   assert.deepEqual([found({ node: 'b' }), found({})], [1, 0]);
+  // Without an offer only the call of the other half shows the other engine.
+  const abandoned: ConversationRecord = {
+    ...answered,
+    legs: answered.legs.filter(({ leg_id }) => leg_id === visit.leg_id),
+    visits: [{ ...visit, outcome: 'abandoned', agent: null, agent_leg: null, offers: [] }],
+  };
+  assert.deepEqual([found({ node: 'b' }, abandoned), found({}, abandoned)], [1, 1]);
+  const calls = [answered.id, ...answered.merged_from];
+  assert.deepEqual(new Set(calls.map((call) => call.split(':')[0])), new Set(['a', 'b']));
+  for (const call of calls) {
+    const heard = (at: number) => found({ node: 'b' }, abandoned, [[`${visit.queue} ${call}`, at]]);
+    assert.deepEqual([heard(visit.to + 500), heard(visit.to - 60_000)], [0, 1], call);
+  }
+});
+
+test('settle - a visit of the silence before a lost link is settled, unless an event reported its end', async () => {
+  await using scene = await historyScene();
+  await scene.feed(...recorded('queue-abandoned'));
+  const [{ record: abandoned } = assert.fail('no call')] = await scene.conversations();
+  const [visit = assert.fail('no visit')] = abandoned.visits;
+  const lost = visit.to + S;
+  for (const told of [false, true]) {
+    await scene.store.db<Tables>().deleteFrom('history_findings').execute();
+    const absences = createAbsences({ others: ['b'] });
+    const clock = manualClock(visit.to + 120_000);
+    const before = createSettler({ store: scene.store, clock, others: ['b'] });
+    absences.take(row('engine.link_up', visit.from - 60_000));
+    // An event of engine b hides that the first engine is silent.
+    absences.take(row('call.started', lost, 'b'));
+    if (told)
+      before.take({
+        type: 'queue.caller_abandoned',
+        at: visit.to,
+        observed: 'live',
+        data: { queue: visit.queue, leg_id: visit.leg_id, call_id: abandoned.id },
+      } as unknown as DomainEvent);
+    absences.take(row('engine.link_down', lost + S));
+    const absence = absences.take(row('engine.link_up', lost + 60_000)) ?? assert.fail('it was not away');
+    before.add(absence);
+    // A restart of the service keeps both.
+    const after = createSettler({ store: scene.store, clock, others: ['b'] });
+    after.begin(before.unsettled, before.heard);
+    assert.equal(await after.catchUp(clock.now()), true);
+    const findings = await scene.store.db<Tables>().selectFrom('history_findings').select('kind').execute();
+    assert.deepEqual(
+      findings.map(({ kind }) => kind),
+      told ? ['settled'] : ['visit', 'settled'],
+    );
+  }
 });
 
 test('settle - a visit that a resync ended is known to the absence before it, and to one of another engine', async () => {
@@ -151,7 +222,7 @@ test('settle - a failed write loses no visit of an absence', async () => {
       return await scene.store.transaction(work);
     },
   };
-  const settler = createSettler({ store, clock });
+  const settler = createSettler({ store, clock, others: [] });
   settler.add({ from: visit.from - 60_000, to: visit.to + 60_000 });
   await assert.rejects(settler.catchUp(clock.now()), { code: 'store_unavailable' });
   broken = false;

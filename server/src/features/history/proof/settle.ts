@@ -34,30 +34,41 @@ export interface Unsettled extends Absence {
 }
 const waitOf = ({ queue, leg_id }: { readonly queue: string; readonly leg_id: string }): string =>
   `${queue} ${leg_id}`;
+/** Time at which an event reported the end of a visit, by queue and call. */
+export type Heard = readonly [visit: string, at: number];
 const PAGE = 200;
 const EVERY_MS = 2_000;
 const KEPT = 20;
+const HEARD_KEPT = 1_000;
 /** The times of a visit in the journal and in the call records differ by less, in ms. */
 const SOON_MS = 2_000;
 
-/** Visits of a conversation that ended in the absence; `others`: nodes of the site's other engines. */
+/**
+ * Visits of a conversation that ended in the absence. `others`: nodes of the site's other engines; `heard`: visits whose
+ * end an event reported, although one of their engines was away.
+ */
 export function settledIn(
   record: ConversationRecord,
   absence: Unsettled,
   at: number,
-  others: readonly string[] = [],
+  others: readonly string[],
+  heard: ReadonlyMap<string, number>,
 ): readonly Finding[] {
+  const calls = [record.id, ...record.merged_from];
   return record.visits.flatMap((visit): Finding[] => {
     const { queue, leg_id, from, to, outcome: became, agent_leg, offers } = visit;
-    // A queue has the engine of its members; its callers may be at another one.
-    const node = nodeOf(agent_leg ?? offers[0]?.leg_id ?? leg_id);
-    if (!concerns(absence, node, others)) return [];
+    // A queue has the engine of its members. Without an offer it may be any engine of the conversation.
+    const agent = agent_leg ?? offers[0]?.leg_id;
+    const ids = agent === undefined ? [...calls, ...record.legs.map((leg) => leg.leg_id)] : [agent];
+    if (!ids.some((id) => concerns(absence, nodeOf(id), others))) return [];
     const outcome = OUTCOMES[became];
     const told = absence.known.includes(waitOf({ queue, leg_id }));
     const inside = told
       ? to >= absence.from - SOON_MS && to <= absence.to + SOON_MS
       : from >= absence.from && to <= absence.to;
     if (outcome === null || !inside) return [];
+    const ends = calls.map((call) => heard.get(`${queue} ${call}`) ?? -Infinity);
+    if (!told && ends.some((end) => Math.abs(end - to) < SOON_MS)) return [];
     // After a loss of the engine, its records do not show whether the caller gave up.
     if (outcome === 'abandoned' && record.ended_by === 'engine_lost') return [];
     const data = { call_id: record.id, queue, leg_id, joined_at: rfc3339(from), outcome, told };
@@ -73,13 +84,15 @@ export function createSettler({
 }: {
   readonly store: Store;
   readonly clock: Clock;
-  readonly others?: readonly string[];
+  readonly others: readonly string[];
 }) {
   const db = store.db<Tables>();
   let unsettled: readonly Unsettled[] = [];
   /** Visits reported by events as open, and those that a resync ended without knowing the outcome, with its time. */
   const open = new Set<string>();
   const ended = new Map<string, number>();
+  /** The newest visits whose end an event reported while another engine may have been away; see `Heard`. */
+  const heard = new Map<string, number>();
   let lookedAt = -Infinity;
   /** Newest change read for each absence. */
   const read = new WeakMap<Unsettled, number>();
@@ -94,7 +107,7 @@ export function createSettler({
       all = rows.length < PAGE;
       for (const { change, state, record } of rows) {
         after = Number(change);
-        if (state !== 'open') findings.push(...settledIn(readRecord(record), absence, at, others));
+        if (state !== 'open') findings.push(...settledIn(readRecord(record), absence, at, others, heard));
       }
     }
     const data = { from: rfc3339(absence.from), to: rfc3339(absence.to) };
@@ -105,10 +118,25 @@ export function createSettler({
     read.set(absence, after);
     return whole;
   }
+  function hear(visit: string, at: number): void {
+    if (others.length === 0) return;
+    heard.delete(visit);
+    heard.set(visit, at);
+    for (const oldest of heard.keys()) {
+      if (heard.size <= HEARD_KEPT) return;
+      heard.delete(oldest);
+    }
+  }
   return {
-    begin: (known: readonly Unsettled[]): void => void (unsettled = known),
+    begin(known: readonly Unsettled[], ends: readonly Heard[]): void {
+      unsettled = known;
+      for (const [visit, at] of ends) hear(visit, at);
+    },
     get unsettled() {
       return unsettled;
+    },
+    get heard(): readonly Heard[] {
+      return [...heard];
     },
     /** Call with every event of callers in queues, in order; other events are ignored. */
     take(event: DomainEvent): void {
@@ -116,7 +144,10 @@ export function createSettler({
       else if (event.type === 'queue.caller_left' || event.type === 'queue.caller_abandoned') {
         const wait = waitOf(event.data);
         open.delete(wait);
-        if (event.observed !== 'resync') return;
+        if (event.observed !== 'resync') {
+          hear(`${event.data.queue} ${event.data.call_id}`, event.at);
+          return;
+        }
         ended.set(wait, event.at);
         // The resync follows the link that ended the newest absence.
         const newest = unsettled.at(-1);
