@@ -57,8 +57,10 @@ export interface Board {
   tidied_slot: number;
   /** `boot_id` of each engine in its newest event, by node; empty in the board of an earlier version. */
   readonly engines: Map<string, string>;
-  /** `boot_id` in the newest event of any engine; earlier versions have only this one. */
-  engine: string | null;
+  /** Time since which no events of an engine are received, ms since 1970, by node. */
+  readonly unheard: Map<string, number>;
+  /** `boot_id` of one engine, from the board of an earlier version, which had no `engines`; else null. */
+  readonly engine: string | null;
 }
 
 export const emptyBoard = (): Board => ({
@@ -71,6 +73,7 @@ export const emptyBoard = (): Board => ({
   handlings: new Map(),
   tidied_slot: 0,
   engines: new Map(),
+  unheard: new Map(),
   engine: null,
 });
 
@@ -122,6 +125,7 @@ export function writeBoard(board: Board): string {
     handlings: [...board.handlings],
     tidied_slot: board.tidied_slot,
     engines: [...board.engines],
+    unheard: [...board.unheard],
     engine: board.engine,
   });
 }
@@ -137,6 +141,7 @@ export function readBoard(text: string): Board | null {
     /** Missing in texts of earlier versions. */
     engine?: string | null;
     engines?: [string, string][];
+    unheard?: [string, number][];
     lost?: UnseenVisit[];
     settled?: UnseenVisit[];
   };
@@ -151,6 +156,7 @@ export function readBoard(text: string): Board | null {
     handlings: new Map(read.handlings),
     tidied_slot: read.tidied_slot,
     engines: new Map(read.engines),
+    unheard: new Map(read.unheard),
     engine: read.engine ?? null,
   };
   indexAgents(board);

@@ -17,6 +17,7 @@ import type { JournalStore } from '../../ports/journal-store.ts';
 import type { Store } from '../../ports/store.ts';
 import { manualClock } from '../../../test/support/sessions-fixture.ts';
 import { emptyBoard, writeBoard } from './board.ts';
+import type { Board } from './board.ts';
 import { Counter } from './counter.ts';
 import { zoneCalendar } from './days.ts';
 import { figuresOf } from './figures.ts';
@@ -59,6 +60,15 @@ const journalOn = (store: JournalStore): Journal => openJournal({ store, node: n
 const feed = (counter: Counter, journal: Journal, events: readonly DomainEvent[]): void => {
   counter.take(journal.append(events), events);
 };
+
+/** The board as an earlier version wrote it: with the start of the newest engine only. */
+const earlier = (board: Board, engine: string): string =>
+  JSON.stringify({
+    ...(JSON.parse(writeBoard(board)) as object),
+    engines: undefined,
+    unheard: undefined,
+    engine,
+  });
 
 /** All counts and open visits as text: equal texts mean equal figures for every query. */
 async function whole(counter: Counter, store: WallboardStore): Promise<string> {
@@ -350,12 +360,64 @@ test('wallboard counter - the board of an earlier version has the start of its o
     }) as const;
   const before = await t.open(journal);
   feed(before, journal, [up(at(0)), emitted.joined(at(0, 1), 'a')]);
-  const { engines, ...old } = JSON.parse(writeBoard(before.board)) as { engines: unknown; engine: unknown };
-  assert.deepEqual([engines, old.engine], [[[node, boot_id]], boot_id]);
-  await t.store.save(new SumTable(), before.position, JSON.stringify(old));
+  await t.store.save(new SumTable(), before.position, earlier(before.board, boot_id));
   const counter = await t.open(journal);
   feed(counter, journal, [up(at(2))]);
   assert.deepEqual(counter.gaps, [{ from: at(0, 1), to: at(2), reason: 'unheard' }]);
+});
+test('wallboard counter - an update from an earlier version leaves a gap of each engine, also if it is killed between their links', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  const up = (node: string, ms: number, boot_id = `boot of ${node}`) =>
+    ({
+      type: 'engine.link_up',
+      subject: `engine/${node}`,
+      at: ms,
+      observed: 'live',
+      data: { node, boot_id },
+    }) as const;
+  const reason = 'unheard';
+  const before = await t.open(journal);
+  feed(before, journal, [up('a', at(0)), up('b', at(0)), emitted.joined(at(0, 1), 'a')]);
+  assert.deepEqual(before.gaps, []);
+  await t.store.save(new SumTable(), before.position, earlier(before.board, 'boot of b'));
+  let counter = await t.open(journal);
+  feed(counter, journal, [up('a', at(2))]);
+  assert.deepEqual(counter.gaps, [{ from: at(0, 1), to: at(2), reason }]);
+  await counter.save();
+  counter = await t.open(journal);
+  feed(counter, journal, [up('b', at(4))]);
+  const gap = { from: at(0, 1), to: at(4), reason };
+  assert.deepEqual(counter.gaps, [gap], 'soon after is the same');
+  feed(counter, journal, [up('a', at(4), 'another boot'), up('b', at(5), 'another boot')]);
+  assert.deepEqual(counter.gaps, [gap], 'an engine that began anew leaves none');
+});
+test('wallboard counter - an engine that is away over a restart of the service leaves one gap since its link was lost', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  const engine = (type: string, node: string, ms: number, more: object): DomainEvent =>
+    ({ type, subject: `engine/${node}`, at: ms, observed: 'live', data: { node, ...more } }) as DomainEvent;
+  const up = (node: string, ms: number) => engine('engine.link_up', node, ms, { boot_id: `boot of ${node}` });
+  const reason = 'unheard';
+  let counter = await t.open(journal);
+  feed(counter, journal, [up('a', at(0)), up('b', at(0)), emitted.joined(at(0, 1), 'a')]);
+  await counter.save();
+  feed(counter, journal, [engine('engine.link_down', 'b', at(1), { reason: 'cut' })]);
+  assert.ok(counter.unsaved);
+  feed(counter, journal, [emitted.left(at(2), 'a', 119)]);
+  await counter.save();
+  counter = await t.open(journal);
+  feed(counter, journal, [up('a', at(3)), up('b', at(4))]);
+  const [own, other] = [
+    { from: at(2), to: at(3), reason },
+    { from: at(1), to: at(4), reason },
+  ];
+  assert.deepEqual(counter.gaps, [own, other]);
+  feed(counter, journal, [emitted.joined(at(5), 'b')]);
+  await counter.save();
+  counter = await t.open(journal);
+  feed(counter, journal, [up('a', at(6)), up('b', at(6))]);
+  assert.deepEqual(counter.gaps.at(-1), { from: at(5), to: at(6), reason }, 'both were heard since');
 });
 test('wallboard counter - rows that come again, or after others that were never given, count once each', async () => {
   await using t = await rig();

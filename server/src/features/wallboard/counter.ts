@@ -51,7 +51,7 @@ export class Counter {
   private constructor(options: CounterOptions, gaps: readonly Gap[]) {
     const { journal, clock, calendar } = options;
     this.#deps = options;
-    this.#gaps = new Gaps(gaps);
+    this.#gaps = new Gaps(gaps, this.#board.unheard);
     this.#recent = new RecentSums(clock, calendar);
     this.#position = { epoch: journal.epoch, seq: journal.tail - 1, as_of: 0 };
   }
@@ -237,16 +237,20 @@ export class Counter {
   }
 
   #onEngineEvent(event: DomainEvent): void {
-    if (event.type === 'engine.link_down') this.#gaps.onLinkDown(event.data.node, event.at);
+    if (event.type === 'engine.link_down') {
+      this.#gaps.onLinkDown(event.data.node, event.at);
+      this.#changed = true;
+    }
     // The link is reported when the engine's state was read; it may be followed by no `engine.resynced` of its own.
     if (event.type !== 'engine.link_up') return;
     const { node, boot_id } = event.data;
     const { engine, engines } = this.#board;
-    const known = engines.size === 0 ? engine : engines.get(node);
+    const known = engines.get(node);
+    // After an update from a version without `engines`, a restart is unknown: the history settles a gap too many.
+    const restarted = known === undefined ? engine === null : known !== boot_id;
     engines.set(node, boot_id);
-    this.#board.engine = boot_id;
     this.#changed = true;
-    if (this.#gaps.onLinkUp(node, event.at, known !== boot_id)) this.#figuresChanged();
+    if (this.#gaps.onLinkUp(node, event.at, restarted)) this.#figuresChanged();
   }
 
   #figuresChanged(): void {
@@ -293,7 +297,10 @@ export class Counter {
     const before = readBoard(kept.board);
     if (before === null)
       log.error({}, 'open intervals of the figures cannot be read; they count as never ended');
-    else this.#board = before;
+    else {
+      this.#board = before;
+      this.#gaps.resume(before.unheard);
+    }
     this.#position = { epoch, seq, as_of };
     if (as_of === 0)
       this.#position = { epoch: this.#deps.journal.epoch, seq: this.#deps.journal.tail - 1, as_of };

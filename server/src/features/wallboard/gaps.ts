@@ -5,16 +5,21 @@ import { SLOT_MS } from './sums.ts';
 export class Gaps {
   #all: readonly Gap[];
   #unsaved: readonly Gap[] = [];
-  /** Time since which no events of an engine are received, ms since 1970, by node. */
-  readonly #unheard = new Map<string, number>();
+  /** `unheard` of the board. */
+  #unheard: Map<string, number>;
   /** Time of the newest event before this start, and the nodes whose engines were linked since. */
   #started: number | null = null;
   readonly #linked = new Set<string>();
   /** Time of the newest link since this start. */
   #linkedAt = 0;
 
-  constructor(stored: readonly Gap[]) {
+  constructor(stored: readonly Gap[], unheard: Map<string, number>) {
     this.#all = stored;
+    this.#unheard = unheard;
+  }
+  /** Continues the absences of a stored board. */
+  resume(unheard: Map<string, number>): void {
+    this.#unheard = unheard;
   }
   get all(): readonly Gap[] {
     return this.#all;
