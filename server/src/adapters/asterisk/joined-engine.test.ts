@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { channelId, nodeId } from '@offhook/contract/ids.ts';
 import { channel, member, snapshot } from '../../../test/support/model-scene.ts';
+import { turns } from '../../../test/support/fake-ami.ts';
 import { until } from '../../../test/support/until.ts';
-import type { EngineEvent, StoredCallerRule, StoredCustomer } from '../../ports/engine.ts';
+import type {
+  EngineEvent,
+  EngineSnapshot,
+  EngineTrunk,
+  StoredCallerRule,
+  StoredCustomer,
+} from '../../ports/engine.ts';
 import type { SiteEngine } from '../../ports/engine-site.ts';
 import { joinEngines } from './joined-engine.ts';
 
@@ -55,6 +63,7 @@ function scripted(name: string) {
     pauseMember: verb('pauseMember'),
     pauseEverywhere: verb('pauseEverywhere'),
     keepFeatures: verb('keepFeatures'),
+    keepSwitch: verb('keepSwitch'),
     status: () => link,
     keepCustomers: of.customers.keep,
     storedCustomers: of.customers.stored,
@@ -74,7 +83,7 @@ function scripted(name: string) {
     customers,
     rules,
     push,
-    connect: (channels: readonly string[], queue: string) =>
+    connect: (channels: readonly string[], queue: string, more: Partial<EngineSnapshot> = {}) =>
       push(
         { type: 'engine.link', node, up: true, reason: '', boot_id: name },
         {
@@ -84,6 +93,7 @@ function scripted(name: string) {
             node,
             channels: channels.map((id) => channel(id, { id: channelId(node, id) })),
             queues: [{ name: queue, strategy: 'linear', members: [member(queue, '1003')], callers: [] }],
+            ...more,
           }),
         },
       ),
@@ -111,7 +121,8 @@ function open(t: { after(work: () => void): void }, patience_ms?: number) {
           ? [`${event.node} ${event.up ? 'up' : 'down'}`]
           : [event.type],
     );
-  return { a, b, joined, shown };
+  const snapshots = () => seen.flatMap((event) => (event.type === 'engine.snapshot' ? [event] : []));
+  return { a, b, joined, shown, snapshots };
 }
 
 test('joined engines - the first snapshot waits for the other engine and has the state of both', async (t) => {
@@ -119,7 +130,75 @@ test('joined engines - the first snapshot waits for the other engine and has the
   a.connect(['1.1'], 'sales');
   b.connect(['1.7'], 'support');
   await until('a snapshot', () => shown().some((one) => one.startsWith('a:')));
-  assert.deepEqual(shown(), ['a up', 'a: a:1.1 b:1.7', 'b up']);
+  assert.deepEqual(shown(), ['a up', 'a: a:1.1 b:1.7', 'b up', 'b: a:1.1 b:1.7']);
+});
+
+test('joined engines - the early snapshot of the other engine follows the first one, with what happened since then', async (t) => {
+  const { a, b, shown, snapshots } = open(t);
+  b.connect(['1.7', '1.8'], 'support');
+  b.push({ type: 'channel.hungup', id: channelId(nodeId('b'), '1.8'), cause: 16, cause_text: '' });
+  await turns();
+  assert.deepEqual(shown(), []);
+  const { node } = a.engine;
+  a.push(
+    { type: 'engine.link', node, up: true, reason: '', boot_id: 'a' },
+    { type: 'engine.snapshot', at: 9, why: 'connect', snapshot: snapshot({ node }) },
+  );
+  await until('both', () => snapshots().length === 2);
+  assert.deepEqual(shown(), ['a up', 'a: b:1.7', 'b up', 'b: b:1.7']);
+  assert.deepEqual(
+    snapshots().map(({ at, why }) => [at, why]),
+    [
+      [9, 'connect'],
+      [9, 'connect'],
+    ],
+  );
+  a.push({ type: 'engine.snapshot', why: 'resync', snapshot: snapshot({ node }) });
+  await until('a resync', () => snapshots().length === 3);
+  assert.equal(shown().at(-1), 'a: b:1.7', 'the state of each engine is its own');
+});
+
+test('joined engines - an early snapshot over a link that is lost by then is not shown', async (t) => {
+  const { a, b, shown } = open(t);
+  b.connect(['1.7'], 'support');
+  b.push({ type: 'engine.link', node: b.engine.node, up: false, reason: 'cut', boot_id: '' });
+  await turns();
+  a.connect(['1.1'], 'sales');
+  await until('the first snapshot', () => shown().length > 0);
+  assert.deepEqual(shown(), ['a up', 'a: a:1.1 b:1.7', 'b down']);
+});
+
+test('joined engines - the state of a trunk is that at the first engine, which registers it', async (t) => {
+  const { a, b, shown, snapshots } = open(t);
+  const server = '192.0.2.1:5060';
+  const trunk = (reachable: boolean): EngineTrunk => ({
+    endpoint: 'trunk-north',
+    servers: [{ server, reachable, round_trip_ms: null, registration: null }],
+  });
+  const contact = (reachable: boolean) => ({
+    type: 'trunk.contact',
+    endpoint: 'trunk-north',
+    server,
+    reachable,
+    round_trip_ms: null,
+  });
+  a.connect([], 'sales', { trunks: [trunk(true)] });
+  b.connect([], 'support', { trunks: [trunk(false)] });
+  await until('both', () => snapshots().length === 2);
+  b.push(contact(true), contact(false), {
+    type: 'trunk.registration',
+    server,
+    uri: 'sip:us@192.0.2.1',
+    state: 'rejected',
+  });
+  await turns();
+  assert.deepEqual(shown().slice(4), []);
+  a.push(contact(false), contact(true));
+  await turns();
+  b.push({ type: 'engine.snapshot', why: 'resync', snapshot: snapshot({ trunks: [trunk(false)] }) });
+  await until('a resync', () => snapshots().length === 3);
+  assert.deepEqual(shown().slice(4, 6), ['trunk.contact', 'trunk.contact']);
+  for (const { snapshot: one } of snapshots()) assert.deepEqual(one.trunks, [trunk(true)]);
 });
 
 test('joined engines - an engine that is away for long is not waited for, and its snapshot completes the state later', async (t) => {
@@ -138,10 +217,11 @@ test('joined engines - while an engine is away a snapshot of the other one shows
   await until('both', () => shown().includes('b up'));
   b.push({ type: 'engine.link', node: nodeId('b'), up: false, reason: 'cut', boot_id: '' });
   a.push({ type: 'engine.snapshot', why: 'resync', snapshot: snapshot({ node: nodeId('a') }) });
-  await until('a resync', () => shown().length === 5);
-  assert.deepEqual(shown().slice(3), ['b down', 'a: b:1.7']);
+  await until('a resync', () => shown().length === 6);
+  assert.deepEqual(shown().slice(4), ['b down', 'a: b:1.7']);
 });
 
+const nowhere = { extension: () => null, queue: () => null };
 test('joined engines - where the facts of one engine fail, those of a silent one end too', async () => {
   const [a, b] = [scripted('a'), scripted('b')];
   const failing = {
@@ -154,12 +234,41 @@ test('joined engines - where the facts of one engine fail, those of a silent one
   const joined = joinEngines({
     first: a.engine,
     others: [failing],
-    homeOf: { extension: () => null, queue: () => null },
+    homeOf: nowhere,
   });
   const stop = new AbortController();
   const facts = joined.events(stop.signal)[Symbol.asyncIterator]();
   await assert.rejects(async () => await facts.next(), /the facts are lost/);
   assert.equal(stop.signal.aborted, false);
+});
+
+test('joined engines - an error of the consumer ends the facts, and reaches it', async () => {
+  const [a, b] = [scripted('a'), scripted('b')];
+  const joined = joinEngines({ first: a.engine, others: [b.engine], homeOf: nowhere });
+  const consume = async (): Promise<void> => {
+    for await (const batch of joined.events(new AbortController().signal))
+      if (batch.length > 0) throw new Error('the consumer failed');
+  };
+  a.connect([], 'sales');
+  b.connect([], 'support');
+  await assert.rejects(consume, /the consumer failed/);
+});
+
+test('joined engines - a requested snapshot waits for the first engine, and for another one only for a time', async () => {
+  const [a, b] = [scripted('a'), scripted('b')];
+  const first = Promise.withResolvers<void>();
+  const joined = joinEngines({
+    first: { ...a.engine, resynced: () => first.promise } as SiteEngine,
+    others: [{ ...b.engine, resynced: () => new Promise<void>(() => {}) } as SiteEngine],
+    homeOf: nowhere,
+    resync_ms: 20,
+  });
+  let shown = false;
+  const both = joined.resynced().then(() => (shown = true));
+  await wait(60);
+  assert.equal(shown, false);
+  first.resolve();
+  await both;
 });
 
 test('joined engines - a verb goes to the engine of its channel, queue or extension, and what all must know to all', async (t) => {
@@ -184,6 +293,22 @@ test('joined engines - a verb goes to the engine of its channel, queue or extens
   ]);
   assert.equal(joined.nodeOf!('1002'), 'b');
   assert.throws(() => joined.hangup(channelId(nodeId('c'), '1.1')), { code: 'engine_unavailable' });
+});
+
+test('joined engines - nothing is copied to an engine before the state of the first one is known', async (t) => {
+  const { a, b } = open(t);
+  b.connect([], 'support', { switches: new Map([['night', 'closed']]) });
+  // Longer than the interval in which it is looked for work.
+  await wait(700);
+  assert.deepEqual(b.asked, []);
+  a.connect([], 'sales', {
+    switches: new Map([
+      ['night', 'closed'],
+      ['lunch', 'open'],
+    ]),
+  });
+  await until('a copy', () => b.asked.length > 0);
+  assert.deepEqual(b.asked, ['keepSwitch lunch']);
 });
 
 const CUSTOMER: StoredCustomer = { name: 'Ada', owner: null, blocked: false };

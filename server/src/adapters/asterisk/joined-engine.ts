@@ -6,7 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { nodeOf } from '@offhook/contract/ids.ts';
 import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
-import type { EngineEvent, EngineSnapshot } from '../../ports/engine.ts';
+import type { EngineEvent, EngineEventOf, EngineSnapshot } from '../../ports/engine.ts';
 import type { SiteEngine } from '../../ports/engine-site.ts';
 import type { Homes } from '../../ports/site.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -20,8 +20,12 @@ export interface JoinedEngineOptions {
   readonly homeOf: Homes;
   /** Time for which the first snapshot waits for those of the other engines. */
   readonly patience_ms?: number;
+  /** Time for which a requested snapshot waits for those of the other engines. */
+  readonly resync_ms?: number;
 }
 const PATIENCE_MS = 5_000;
+/** By then the link to an engine that vanished counts as lost. */
+const RESYNC_MS = 10_000;
 
 /**
  * Facts of several sources in the order in which they come; each waits until its last batch was taken. Ends with the first source, or
@@ -64,9 +68,13 @@ async function* merged(
         await new Promise<void>((resolve) => (wake = resolve));
         continue;
       }
-      const batch = each(next.batch, next.i);
-      if (batch.length > 0) yield batch;
-      next.taken();
+      try {
+        const batch = each(next.batch, next.i);
+        if (batch.length > 0) yield batch;
+      } finally {
+        // Also where the consumer fails: its pump waits for this.
+        next.taken();
+      }
     }
     if (failure !== null) throw (failure as { readonly error: unknown }).error;
   } finally {
@@ -85,6 +93,15 @@ interface Facts {
   /** Engines that failed to execute a write meant for all. */
   readonly lacks: Map<SiteEngine, 'stores' | 'last callers'>;
 }
+/**
+ * Facts that only the first engine reports: time conditions are switched at every engine, and every engine has the trunks, but only
+ * the first one registers them.
+ */
+const OF_FIRST: ReadonlySet<EngineEvent['type']> = new Set([
+  'night_switch.changed',
+  'trunk.contact',
+  'trunk.registration',
+]);
 /** The present state of each engine, which completes the snapshots of the others. */
 class States {
   readonly #facts: Facts;
@@ -102,12 +119,15 @@ class States {
     return batch.flatMap((event): EngineEvent[] => {
       this.#mirrors[own]!.apply(event);
       if (event.type === 'extension.features' && ofExtension(event.extension) !== all[own]) return [];
-      // Time conditions are switched at every engine; the first one reports it.
-      if (event.type === 'night_switch.changed' && own > 0) return [];
+      if (own > 0 && OF_FIRST.has(event.type)) return [];
       return event.type === 'engine.snapshot'
         ? [{ ...event, snapshot: this.#whole(event.snapshot, own) }]
         : [event];
     });
+  }
+  /** A former snapshot of the engine at this position, with all facts since then. */
+  renewed(snapshot: EngineSnapshot, own: number): EngineSnapshot {
+    return this.#whole({ ...snapshot, ...this.#mirrors[own]!.parts() }, own);
   }
   #whole(snapshot: EngineSnapshot, own: number): EngineSnapshot {
     const { all, ofExtension } = this.#facts;
@@ -120,7 +140,7 @@ class States {
       devices: parts.flatMap((part) => part.devices),
       parked: parts.flatMap((part) => part.parked ?? []),
       held_here: parts.flatMap((part) => part.held_here ?? []),
-      trunks: parts.flatMap((part) => part.trunks ?? []),
+      trunks: parts[0]!.trunks ?? [],
       signed: new Map(parts.flatMap((part) => [...(part.signed ?? [])])),
       switches: new Map(parts[0]!.switches),
       features: new Map(
@@ -164,42 +184,68 @@ async function keepCopied(
     }
   }
 }
+interface Early {
+  readonly link: EngineEventOf<'engine.link'> | null;
+  readonly shown: EngineEventOf<'engine.snapshot'> | null;
+}
+const shownIn = (batch: readonly EngineEvent[]): EngineEventOf<'engine.snapshot'> | undefined =>
+  batch.findLast((event) => event.type === 'engine.snapshot');
 /** The first snapshot waits for the other engines: calls of an engine that is only slower would end without its state. */
 async function* factsOf(facts: Facts, stop: AbortSignal): AsyncGenerator<readonly EngineEvent[]> {
   const over = new AbortController();
   const signal = AbortSignal.any([stop, over.signal]);
   const [first, ...others] = facts.all;
   const states = new States(facts);
-  for (const [i, other] of others.entries()) void keepCopied(facts, i + 1, other, states, signal);
   const known = others.map(() => Promise.withResolvers<void>());
   const patience = AbortSignal.any([signal, AbortSignal.timeout(facts.patience_ms)]);
   const late = new Promise<void>((resolve) =>
     patience.addEventListener('abort', () => resolve(), { once: true }),
   );
   let begun = false;
-  /** The newest state of the link of each other engine. */
-  const links = new Map<number, EngineEvent>();
-  const shows = (batch: readonly EngineEvent[]): boolean =>
-    batch.some(({ type }) => type === 'engine.snapshot');
+  /** Of each other engine, before the first snapshot: the newest state of its link, and its newest snapshot over this link. */
+  const early = others.map((): Early => ({ link: null, shown: null }));
   async function* ofFirst(): AsyncGenerator<readonly EngineEvent[]> {
     for await (const batch of first!.events(signal)) {
-      if (!begun && shows(batch)) {
+      if (!begun && shownIn(batch) !== undefined)
         await Promise.race([Promise.all(known.map(({ promise }) => promise)), late]);
-        begun = true;
-        yield [...batch, ...links.values()];
-      } else yield batch;
+      yield batch;
     }
   }
+  /** The first snapshot of the first engine was taken: facts of the others follow. */
+  const begin = (at: number): EngineEvent[] => {
+    begun = true;
+    for (const [i, other] of others.entries()) void keepCopied(facts, i + 1, other, states, signal);
+    return early.flatMap(({ link, shown }, i): EngineEvent[] => {
+      if (link === null) return [];
+      if (!link.up || shown === null) return [link];
+      return [link, { ...shown, at, why: 'connect', snapshot: states.renewed(shown.snapshot, i + 1) }];
+    });
+  };
   const each = (batch: readonly EngineEvent[], i: number): readonly EngineEvent[] => {
     const events = states.take(batch, i);
-    if (i === 0) return events;
-    if (shows(batch)) known[i - 1]!.resolve();
+    if (i > 0 && shownIn(batch) !== undefined) known[i - 1]!.resolve();
     if (begun) return events;
-    const link = events.findLast(({ type }) => type === 'engine.link');
-    if (link !== undefined) links.set(i, link);
-    return [];
+    if (i > 0) {
+      for (const event of batch) {
+        if (event.type === 'engine.link') early[i - 1] = { link: event, shown: null };
+        else if (event.type === 'engine.snapshot') early[i - 1] = { ...early[i - 1]!, shown: event };
+      }
+      return [];
+    }
+    const shown = shownIn(batch);
+    return shown === undefined ? events : [...events, ...begin(shown.at)];
   };
   yield* merged([ofFirst(), ...others.map((one) => one.events(signal))], each, () => over.abort());
+}
+
+/** Resolves with `work`, or after `ms`: an engine that vanished shows its state only after its next connect. */
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  const over = new AbortController();
+  try {
+    await Promise.race([work, wait(ms, undefined, { signal: over.signal }).catch(() => undefined)]);
+  } finally {
+    over.abort();
+  }
 }
 
 export function joinEngines({
@@ -207,6 +253,7 @@ export function joinEngines({
   others,
   homeOf,
   patience_ms = PATIENCE_MS,
+  resync_ms = RESYNC_MS,
 }: JoinedEngineOptions): SiteEngine {
   const all = [first, ...others];
   const byNode = new Map<string, SiteEngine>(all.map((one) => [one.node as string, one]));
@@ -249,7 +296,7 @@ export function joinEngines({
     status: () => first.status(),
     events: (signal) => factsOf({ all, ofExtension, patience_ms, lacks }, signal),
     resync: () => all.forEach((one) => one.resync()),
-    resynced: () => whereUp((one) => one.resynced()),
+    resynced: () => whereUp((one) => (one === first ? one.resynced() : within(resync_ms, one.resynced()))),
     settled: (ms) => whereUp((one) => one.settled(ms)),
     roundTrip: (ms) => whereUp((one) => one.roundTrip(ms)),
     pauseMember: (queue, ...rest) => ofQueue(queue).pauseMember(queue, ...rest),
