@@ -182,7 +182,8 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     blockNetworks: (networks) => blockNetworks(instance, networks, ask),
     firewall:
       config.firewall === 'nftables' ? new Nftables({ sipPort: config.sipListen.port, clock, log }) : null,
-    phoneAddresses: () => phoneAddresses(ask),
+    phoneAddresses: () =>
+      phoneAddresses(instance, ask, { clock, log, signal: AbortSignal.timeout(CONSOLE_MS) }),
     findAddress: findAddress(config.sipListen.host),
     paths: {
       account: DOCTOR_WEB,

@@ -2,12 +2,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { PASSWORD, company } from '../../../test/support/rendered-company.ts';
+import { startFakeAmi } from '../../../test/support/fake-ami.ts';
 import { registerPhone } from '../../../test/support/phone.ts';
 import { statusOf } from './phone/message.ts';
 import { openTransport, randomTag } from './phone/transport.ts';
 import { startTestEngine } from '../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../test/support/throwaway-engine.ts';
-import { blockNetworks, phoneAddresses } from './blocked-networks.ts';
+import { systemClock } from '../../core/clock.ts';
+import { silent } from '../../core/log.ts';
+import type { Instance } from './conf/instance.ts';
+import { blockNetworks, listedAddresses, registeredAddresses } from './blocked-networks.ts';
 
 let engine: TestEngine;
 before(async () => {
@@ -16,6 +20,7 @@ before(async () => {
 after(async () => {
   await engine?.[Symbol.asyncDispose]();
 });
+const reading = () => ({ clock: systemClock, log: silent, signal: new AbortController().signal });
 /** Answer to a request from this address with a wrong password. */
 async function answer(host: string, method: 'REGISTER' | 'INVITE'): Promise<number> {
   const at = `${engine.server.host}:${engine.server.port}`;
@@ -44,15 +49,17 @@ test('blocked networks - the engine rejects what comes from them and nothing els
   const scanner = '127.9.9.9';
   assert.equal(await answer(scanner, 'REGISTER'), 401);
   assert.equal(await answer(scanner, 'INVITE'), 401, 'without an account nothing is reached');
+  assert.deepEqual(await registeredAddresses(engine.instance, reading()), [], 'nobody is registered');
   await using desk = await registerPhone({ server: engine.server, extension: '1001', password: PASSWORD });
-  assert.deepEqual(await phoneAddresses(engine.cli), ['127.0.0.1']);
+  assert.deepEqual(await listedAddresses(engine.cli), ['127.0.0.1']);
+  assert.deepEqual(await registeredAddresses(engine.instance, reading()), ['127.0.0.1']);
   const lines = [
     '  Contact:  1003/sip:1003@192.0.2.7:5060;ob          ab12 Avail  1.2',
     '  Contact:  1004/sips:u:p@[2001:db8::7]:5061          ab13 Unavail nan',
     '  Contact:  trunk/sip:pbx.example.com                 ab14 Avail  3',
     '  Contact:  1005/sip:198.51.100.9                     ab15 NonQual nan',
   ];
-  assert.deepEqual(await phoneAddresses(() => Promise.resolve(lines.join('\n'))), [
+  assert.deepEqual(await listedAddresses(() => Promise.resolve(lines.join('\n'))), [
     '192.0.2.7',
     '2001:db8::7',
     '198.51.100.9',
@@ -73,6 +80,26 @@ test('blocked networks - the engine rejects what comes from them and nothing els
   assert.equal(await blockNetworks(engine.instance, [], engine.cli), true);
   assert.equal(await answer(scanner, 'REGISTER'), 401);
   await desk.register();
+});
+
+test('blocked networks - the addresses of phones are read whole, however long a contact is', async (t) => {
+  const uris = [
+    'sip:1003@192.0.2.7:5060;ob',
+    'sips:u:p@[2001:db8:1234:5678:9abc:def0:1234:5678]:5061;transport=tls',
+    'sip:pbx.example.com',
+    'sip:198.51.100.9',
+    'sip:1004@192.0.2.7:5062;x=a/b@203.0.113.1',
+  ];
+  const fake = await startFakeAmi({
+    state: { contacts: uris.map((uri) => ({ endpoint: '1003', uri })) },
+  });
+  t.after(() => fake.close());
+  const instance = { ami_port: fake.port, ami_actions: fake.target.actions } as Instance;
+  assert.deepEqual(await registeredAddresses(instance, reading()), [
+    '192.0.2.7',
+    '2001:db8:1234:5678:9abc:def0:1234:5678',
+    '198.51.100.9',
+  ]);
 });
 
 test('blocked networks - a value that would make the engine reject everybody is refused', async () => {

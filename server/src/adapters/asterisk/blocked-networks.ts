@@ -4,6 +4,10 @@
  */
 import { isIP } from 'node:net';
 import { replaceFile } from '../../core/files.ts';
+import type { Log } from '../../core/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { AmiConnection } from './ami/connection.ts';
+import { header } from './ami/frame.ts';
 import { blockedFile } from './conf/instance.ts';
 import type { Instance } from './conf/instance.ts';
 import { conf, joined, network } from './conf/text.ts';
@@ -39,19 +43,55 @@ export async function blockNetworks(
 }
 
 const CONTACT = /^ *Contact: +(\S+)/gm;
-/** Address in a contact as the engine's console lists it, `1003/sip:1003@192.0.2.7:5060;ob`; null for a name. */
-function addressOf(contact: string): string | null {
-  const uri = contact.slice(contact.indexOf('/') + 1);
+/** Address in the URI of a contact, `sip:1003@192.0.2.7:5060;ob`; null for a name. */
+function addressOf(uri: string): string | null {
   const at = uri.indexOf('@');
   const rest = uri.slice((at < 0 ? uri.indexOf(':') : at) + 1);
   const host = rest.startsWith('[') ? rest.slice(1, rest.indexOf(']')) : rest.split(/[:;]/, 1)[0]!;
   return isIP(host) === 0 ? null : host;
 }
-/** Addresses at which phones are registered. */
-export const phoneAddresses = async (console: (text: string) => Promise<string>): Promise<string[]> => [
+/** Addresses of phones and trunks in the list of the console, which cuts a contact after some 40 characters. */
+export const listedAddresses = async (console: (text: string) => Promise<string>): Promise<string[]> => [
   ...new Set(
     [...(await console('pjsip show contacts')).matchAll(CONTACT)].flatMap(
-      ([, contact]) => addressOf(contact!) ?? [],
+      ([, contact]) => addressOf(contact!.slice(contact!.indexOf('/') + 1)) ?? [],
     ),
   ),
+];
+
+/*
+ * PJSIPShowContacts   ContactList: Uri; without the contacts of trunks
+ */
+const contactUri = header('Uri');
+/** Addresses at which phones are registered. Throws `AmiClosed` while there is no engine, and `ListVoid`. */
+export async function registeredAddresses(
+  instance: Instance,
+  options: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal },
+): Promise<string[]> {
+  const ami = await AmiConnection.forActions(instance, options);
+  const found = new Set<string>();
+  try {
+    await ami.list(
+      'PJSIPShowContacts',
+      {},
+      (event, frame) => {
+        const address = event === 'ContactList' ? addressOf(frame.get(contactUri) ?? '') : null;
+        if (address !== null) found.add(address);
+      },
+      { signal: options.signal },
+    );
+  } finally {
+    ami.close();
+  }
+  return [...found];
+}
+/** Addresses of registered phones and of trunks. Throws as the two lists. */
+export const phoneAddresses = async (
+  instance: Instance,
+  console: (text: string) => Promise<string>,
+  options: Parameters<typeof registeredAddresses>[1],
+): Promise<string[]> => [
+  // The list of the manager has whole addresses, but not those of trunks.
+  ...(await registeredAddresses(instance, options)),
+  ...(await listedAddresses(console)),
 ];
