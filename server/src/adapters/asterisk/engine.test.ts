@@ -530,6 +530,24 @@ test('engine - facts go on while the actions connection is away, commands do not
   await r.engine.pauseMember('support', member.interface, true, 'x');
 });
 
+test('engine - a list on a connection of its own is unavailable where that connection cannot be opened', async (t) => {
+  let away = false;
+  const r = await rig(t, {
+    onAction(action, session) {
+      if (!away || action.name !== 'Login') return false;
+      session.socket.destroy();
+      return true;
+    },
+  });
+  await r.up();
+  away = true;
+  await assert.rejects(
+    r.engine.storedCustomers(() => {}),
+    code('engine_unavailable'),
+  );
+  assert.equal(r.engine.status().link, 'up');
+});
+
 test('engine - the state is read again now and then; drift is counted and mended', async (t) => {
   const r = await rig(t, {
     state: { queues: { support: { members: [{ ...member }] } }, devices: { 'PJSIP/1001-web': 'NOT_INUSE' } },
@@ -599,6 +617,28 @@ test('engine - a reload is followed by one fresh snapshot', async (t) => {
   assert.deepEqual(snapshot.queues, []);
   await pass(r.clock, 10_000);
   assert.equal(r.of('engine.snapshot').length, 2);
+});
+
+test('engine - a reload and a suspicion each have their own snapshots, whichever comes first', async (t) => {
+  const r = await rig(t);
+  await r.up();
+  const spoilt = (): void => r.fake.raw('garbage\r\n\r\n');
+  const reload = (): void => r.fake.event('Reload', { Module: 'app_queue', Status: 0 }, 'system,all');
+  spoilt();
+  await r.snapshots(2);
+  reload();
+  await pass(r.clock, 1_000);
+  assert.equal(r.of('engine.snapshot').length, 3, 'that of the reload does not wait for late rows');
+  await pass(r.clock, 10_000);
+  assert.equal(r.of('engine.snapshot').length, 4);
+  await pass(r.clock, 25_000);
+  reload();
+  spoilt();
+  await r.snapshots(5);
+  await pass(r.clock, 1_000);
+  assert.equal(r.of('engine.snapshot').length, 6);
+  await pass(r.clock, 10_000);
+  assert.equal(r.of('engine.snapshot').length, 7, 'late rows are looked at, too');
 });
 
 test('engine - forged and spoilt frames are counted, change nothing that lasts, and have the state read again', async (t) => {

@@ -98,7 +98,8 @@ export class EngineLink {
   #running: Promise<void> | null = null;
   /** True when a fresh snapshot is wanted and its reading has not begun. */
   #wanted = false;
-  #wantedSoon = false;
+  /** Delays, in ms, after which a fresh snapshot is wanted: one timer for each. */
+  readonly #wantedIn = new Set<number>();
   #wake = (): void => {};
   /** Number of timed-out commands whose effect the newest snapshot includes. */
   #answeredTo = 0;
@@ -164,7 +165,12 @@ export class EngineLink {
   async aside<T>(work: (ami: AmiConnection) => Promise<T>): Promise<T> {
     this.requireActions();
     const { target, over } = this.#session!;
-    const ami = await this.#openActions({ target }, over.signal);
+    const ami = await this.#openActions({ target }, over.signal).catch((error: unknown) => {
+      if (!(error instanceof AmiClosed)) throw error;
+      throw new ServiceError('engine_unavailable', `the engine is not connected: ${error.message}`, {
+        cause: error,
+      });
+    });
     try {
       return await work(ami);
     } finally {
@@ -227,11 +233,11 @@ export class EngineLink {
   }
 
   #wantIn(ms: number): void {
-    if (this.#wantedSoon) return;
-    this.#wantedSoon = true;
+    if (this.#wantedIn.has(ms)) return;
+    this.#wantedIn.add(ms);
     this.#clock.sleep(ms, this.#stop.signal).then(
       () => {
-        this.#wantedSoon = false;
+        this.#wantedIn.delete(ms);
         this.want();
       },
       () => {},

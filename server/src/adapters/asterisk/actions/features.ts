@@ -3,12 +3,11 @@ import type { CommandOptions, ExtensionFeatures, FeatureVerbs } from '../../../p
 import { FEATURES_OFF } from '../../../ports/engine.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
-import { ListVoid } from '../ami/pending.ts';
 import type { ActionFields } from '../ami/codec.ts';
 import { DND_OFF, DND_ON, KEYS, STORE, dndState } from '../conf/self-service-contexts.ts';
 import { dialled } from '../conf/text.ts';
 import { readFeatures, storedKeys } from './features-store.ts';
-import { storeNotWritten } from './store-rows.ts';
+import { asked, storeNotWritten } from './store-rows.ts';
 
 /*
  * DBPut   Family Key Val
@@ -52,14 +51,6 @@ export const featureActions = (
   };
   const put = async (fields: ActionFields, options: CommandOptions): Promise<void> => {
     if (!(await run('DBPut', fields, options))) throw storeNotWritten();
-  };
-  const asked = async <T>(read: Promise<T>): Promise<T> => {
-    try {
-      return await read;
-    } catch (error) {
-      if (!(error instanceof ListVoid)) throw error;
-      throw new ServiceError('engine_refused', error.message, { cause: error });
-    }
   };
   return {
     async keepFeatures(extension, changes, changed_at, { signal } = {}) {

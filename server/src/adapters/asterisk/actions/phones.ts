@@ -6,7 +6,7 @@ import type { AmiConnection } from '../ami/connection.ts';
 import { AT, AWAY, IDLE, PHONES, SHARED_PHONE, atPhoneState } from '../conf/shared-phone-contexts.ts';
 import { dialled } from '../conf/text.ts';
 import type { PhoneFact } from '../events/system.ts';
-import { storeNotWritten, storeRows } from './store-rows.ts';
+import { asked, storeNotWritten, storeRows } from './store-rows.ts';
 import type { StoreRows } from './store-rows.ts';
 
 /*
@@ -31,7 +31,8 @@ async function readSigned(
   ami: Pick<AmiConnection, 'list'>,
   signal: AbortSignal | undefined,
 ): Promise<Map<string, SignedIn>> {
-  return signedIn(await storeRows(ami, PHONES, signal), await storeRows(ami, AT, signal));
+  const phones = await asked(storeRows(ami, PHONES, signal));
+  return signedIn(phones, await asked(storeRows(ami, AT, signal)));
 }
 
 /** The verbs for desk phones. `report` receives what the store has after a sign-out. */

@@ -2,6 +2,7 @@ import { ServiceError } from '../../../core/errors.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import { header } from '../ami/frame.ts';
 import type { Frame } from '../ami/frame.ts';
+import { ListVoid } from '../ami/pending.ts';
 
 /*
  * DBGetTree  Family    DBGetTreeResponse: Key(/family/key) Val
@@ -24,6 +25,15 @@ export async function storeRows(
   };
   await ami.list('DBGetTree', { Family }, row, signal === undefined ? {} : { signal });
   return found;
+}
+/** What a verb reads of the store. Throws `engine_refused` instead of `ListVoid`. */
+export async function asked<T>(read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!(error instanceof ListVoid)) throw error;
+    throw new ServiceError('engine_refused', error.message, { cause: error });
+  }
 }
 /** The engine's store rejects a change that cannot be written, e.g. on a full disk; the request itself is valid. */
 export const storeNotWritten = (): ServiceError =>

@@ -4,7 +4,7 @@ import type { AmiConnection } from '../ami/connection.ts';
 import { LIT, SWITCHES, UNLIT, switchState } from '../conf/switch-contexts.ts';
 import { slug } from '../conf/text.ts';
 import type { SwitchFact } from '../events/system.ts';
-import { storeNotWritten, storeRows } from './store-rows.ts';
+import { asked, storeNotWritten, storeRows } from './store-rows.ts';
 import type { StoreRows } from './store-rows.ts';
 
 /*
@@ -31,7 +31,7 @@ export const switchActions = (
     else await actions().action('DBPut', { ...of, Val: to }, options);
     const Variable = `DEVICE_STATE(${switchState(of.Key)})`;
     await actions().action('Setvar', { Variable, Value: to === null ? UNLIT : LIT }, options);
-    const now = switchesIn(await storeRows(actions(), SWITCHES, signal)).get(name) ?? null;
+    const now = switchesIn(await asked(storeRows(actions(), SWITCHES, signal))).get(name) ?? null;
     report({ type: 'night_switch.changed', name, to: now, by: null });
     if (now !== to) throw storeNotWritten();
   },

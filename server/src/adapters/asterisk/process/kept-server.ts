@@ -26,7 +26,7 @@ export interface KeptServerOptions<W extends WantedServer> {
   readonly cwd: string;
   /** Folder of its pid file and sockets. */
   readonly runDir: string;
-  /** Its configuration as it is now; null for none. */
+  /** Its configuration as it is now; null for none. Throws where it cannot be read, which changes nothing at a running process. */
   readonly wanted: () => Promise<W | null>;
   /** Command of the program; gets its packages first where they are missing. */
   readonly command: (signal?: AbortSignal) => Promise<readonly string[]>;
@@ -119,8 +119,9 @@ export class KeptServer<W extends WantedServer> {
   async #keep(): Promise<void> {
     const { log, title } = this.#options;
     for (;;) {
-      const wanted = await this.#options.wanted();
+      let wanted: W | null = null;
       try {
+        wanted = await this.#options.wanted();
         if (wanted === null) {
           await this.#end();
           this.#state = { hash: null, finding: null };

@@ -96,11 +96,18 @@ export function run(command: readonly string[], options: RunOptions = {}): Promi
         options.onStatusLine ? 'pipe' : 'ignore',
       ],
     });
+    // 'close' follows 'error' where the program could not be started.
+    child.once('error', reject);
+    // Without free file descriptors the child has no streams, and 'close' does not follow.
+    if (!child.stderr) {
+      if (scratch !== undefined) fs.closeSync(scratch);
+      return;
+    }
     // A child that ends before it has read everything reports the reason by its exit code.
     child.stdin?.on('error', () => undefined).end(options.input);
     const piped = child.stdout && collect(child.stdout, limit);
     const stdout = (): string => (scratch === undefined ? (piped?.() ?? '') : takeText(scratch, limit));
-    const stderr = collect(child.stderr as Readable, limit);
+    const stderr = collect(child.stderr, limit);
     if (options.onStatusLine) eachLine(child.stdio[3] as Readable, options.onStatusLine);
     let timedOut = false;
     const timer =
@@ -122,8 +129,6 @@ export function run(command: readonly string[], options: RunOptions = {}): Promi
       clearTimeout(hard);
       signal?.removeEventListener('abort', abort);
     };
-    // 'close' follows 'error' where the program could not be started.
-    child.once('error', reject);
     child.once('close', (code) => {
       settled();
       const outcome = { code, stdout: stdout(), stderr: stderr(), timed_out: timedOut };

@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { networkInterfaces } from 'node:os';
 import { messageOf } from '../../../core/errors.ts';
+import { textOf } from '../../../core/files.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Finding } from '../../../ports/engine-site.ts';
 import { etcDir, logDir } from '../conf/instance.ts';
 import type { Instance } from '../conf/instance.ts';
 import { TURN_FILE, turnPidFile } from '../conf/turn-file.ts';
-import { readFileOf } from '../conf/write.ts';
 import { KeptServer } from '../process/kept-server.ts';
 import type { WantedServer } from '../process/kept-server.ts';
 import { askStun } from './stun.ts';
@@ -67,18 +67,19 @@ export class TurnServer {
 
   constructor(options: TurnOptions) {
     const { clock, command, instance } = options;
+    const file = path.join(etcDir(instance), TURN_FILE);
     this.#options = options;
     this.#server = new KeptServer({
       title: 'TURN server',
       kept: {
         note: path.join(instance.folder, 'turn.json'),
         pidFile: turnPidFile(instance),
-        marks: ['-c', path.join(etcDir(instance), TURN_FILE)],
+        marks: ['-c', file],
       },
       console: path.join(logDir(instance), 'turn.log'),
       cwd: instance.folder,
       runDir: instance.run_dir,
-      wanted: async () => readWanted((await readFileOf(etcDir(instance), TURN_FILE, false)) ?? ''),
+      wanted: async () => readWanted((await textOf(file)) ?? ''),
       command,
       async probe({ host, port }) {
         try {
