@@ -218,7 +218,11 @@ async function* factsOf(facts: Facts, stop: AbortSignal): AsyncGenerator<readonl
     return early.flatMap(({ link, shown }, i): EngineEvent[] => {
       if (link === null) return [];
       if (!link.up || shown === null) return [link];
-      return [link, { ...shown, at, why: 'connect', snapshot: states.renewed(shown.snapshot, i + 1) }];
+      // Its facts until now were dropped, so it counts as linked from now.
+      return [
+        { ...link, at },
+        { ...shown, at, why: 'connect', snapshot: states.renewed(shown.snapshot, i + 1) },
+      ];
     });
   };
   const each = (batch: readonly EngineEvent[], i: number): readonly EngineEvent[] => {

@@ -75,7 +75,8 @@ async function addFirstHolders(db: Transaction<unknown>): Promise<void> {
   const trx = db as unknown as Transaction<ObjectTables>;
   const people = await trx
     .selectFrom('config_objects')
-    .innerJoin('config_versions', 'config_versions.version', 'config_objects.since_version')
+    // The oldest versions are deleted, their objects stay.
+    .leftJoin('config_versions', 'config_versions.version', 'config_objects.since_version')
     .select((e) => ['key', 'id', e.fn.min('since_version').as('version'), e.fn.min('at').as('at')])
     .where('kind', '=', 'extension')
     .groupBy(['key', 'id'])
@@ -88,7 +89,7 @@ async function addFirstHolders(db: Transaction<unknown>): Promise<void> {
     if (wrong !== undefined)
       await trx
         .updateTable('config_holders')
-        .set({ since_ms: Math.max(1, Number(wrong.at)) })
+        .set({ since_ms: Math.max(1, Number(wrong.at ?? 0)) })
         .where('extension', '=', key)
         .where('since_ms', '=', 0)
         .execute();

@@ -47,7 +47,7 @@ export class Gaps {
     const to = this.#linked.has(node) ? at : Math.max(at, this.#linkedAt);
     this.#unheard.delete(node);
     this.#linked.add(node);
-    this.#linkedAt = at;
+    this.#linkedAt = Math.max(this.#linkedAt, at);
     if (from === null || restarted || to <= from) return false;
     const near = this.#all.findLast(
       (gap) => gap.reason === 'unheard' && gap.from <= from && from - gap.to < SLOT_MS,
