@@ -1,4 +1,6 @@
+import type { Stats } from 'node:fs';
 import { open, readFile, rename } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 
 /** Returns null for the error of a file that does not exist; rethrows any other error. */
 export function missing(error: unknown): null {
@@ -8,6 +10,16 @@ export function missing(error: unknown): null {
 
 /** Null where the file does not exist. */
 export const textOf = (file: string): Promise<string | null> => readFile(file, 'utf8').catch(missing);
+
+/** Size and kind of an open file, which is closed if they cannot be read. */
+export async function statOf(handle: FileHandle): Promise<Stats> {
+  try {
+    return await handle.stat();
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
 
 /** Replaces a file in one step: a crash leaves the old one or the new one, whole and on the disk. */
 export async function replaceFile(file: string, text: string, mode = 0o600): Promise<void> {

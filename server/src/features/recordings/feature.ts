@@ -1,3 +1,4 @@
+import { statOf } from '../../core/files.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { CallRecords } from '../../ports/call-records.ts';
@@ -106,11 +107,11 @@ export async function createRecordings(deps: RecordingsDeps): Promise<Recordings
         const row = await store.byId(id);
         const handle = row?.state === 'stored' ? await files.open(row.file) : null;
         if (row === undefined || handle === null) return null;
-        await using opened = new AsyncDisposableStack();
-        opened.use(handle);
-        const { size: bytes } = await handle.stat();
-        if (bytes === 0 || (row.bytes !== null && row.bytes !== bytes)) return null;
-        opened.move();
+        const { size: bytes } = await statOf(handle);
+        if (bytes === 0 || (row.bytes !== null && row.bytes !== bytes)) {
+          await handle.close();
+          return null;
+        }
         return {
           bytes,
           read: () => handle.createReadStream({ start: 0, end: bytes - 1, autoClose: false }),

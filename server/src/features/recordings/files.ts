@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { lstat, open, opendir, statfs, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { missing } from '../../core/files.ts';
+import { missing, statOf } from '../../core/files.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { isFileName } from './ids.ts';
 
@@ -57,11 +57,10 @@ export function recordingFiles(folder: string, clock: Clock): RecordingFiles {
   // A link could lead out of the folder, and opening a pipe would wait for its writer and block file access.
   const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   async function openFile(file: string): Promise<FileHandle | null> {
-    await using opened = new AsyncDisposableStack();
-    const handle = opened.use(await open(at(file), FLAGS).catch(missingOrLink));
-    if (handle === null || !(await handle.stat()).isFile()) return null;
-    opened.move();
-    return handle;
+    const handle = await open(at(file), FLAGS).catch(missingOrLink);
+    if (handle === null || (await statOf(handle)).isFile()) return handle;
+    await handle.close();
+    return null;
   }
 
   const files: RecordingFiles = {

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { SoundKind, SoundsReply, SpokenText, UploadedSound } from '@offhook/contract/sounds.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import { statOf } from '../../core/files.ts';
 import { Queue } from '../../core/queue.ts';
 import { say } from '../../core/said.ts';
 import { createShares } from '../../core/shares.ts';
@@ -132,11 +133,7 @@ export class Sounds implements AsyncDisposable {
   async open(sound: string): Promise<SoundFile> {
     const handle = await this.#folder.open(sound);
     if (handle === null) throw new ServiceError('not_found', 'there is no such sound');
-    await using opened = new AsyncDisposableStack();
-    opened.use(handle);
-    const { size: bytes } = await handle.stat();
-    opened.move();
-    return { handle, bytes };
+    return { handle, bytes: (await statOf(handle)).size };
   }
   /** Throws `not_found`, `in_use` and `store_unavailable`. */
   remove({ caller, ip }: Actor, sound: string): Promise<void> {
