@@ -82,8 +82,8 @@ function historyOf(before: Measured | undefined, commit: string): readonly Past[
 }
 
 /**
- * Stores the rows and writes every page anew. A repeat stays beside the published figures of its row until they are
- * measured again; for a row without published figures, the repeat becomes the published figures.
+ * Stores the rows and rewrites every page. The figures of a repeat are stored beside the published figures of their row,
+ * until that row is measured again; without published figures they become the published ones.
  */
 export function writeDocuments(rows: readonly Row[], read: Machine, repeated: boolean): void {
   const results = readJson<Record<string, Measured>>(RESULTS, {});

@@ -133,20 +133,25 @@ test('client - the caller’s signal ends a request', async (t) => {
   );
 });
 
-test('client - a request that is aborted during a renewal ends alone: the others get the new session', async (t) => {
-  const renewed = Promise.withResolvers<Response>();
-  let renewals = 0;
+/** A client whose session has ended; `renewal` answers its renewals, which give the token `new`. */
+function expired(t: TestContext, renewal: (signal: RequestInit['signal']) => Promise<Response>) {
   t.mock.method(globalThis, 'fetch', (url: URL, { headers, signal }: RequestInit) => {
-    if (url.pathname === '/api/mobile/refresh.php') {
-      renewals += 1;
-      signal?.addEventListener('abort', () => renewed.reject(signal.reason as Error));
-      return renewed.promise;
-    }
+    if (url.pathname === '/api/mobile/refresh.php') return renewal(signal);
     const isNew = new Headers(headers).get('authorization') === 'Bearer new';
     const { status, body } = isNew ? { status: 200, body: contacts } : problem(401, 'not_authenticated');
     return Promise.resolve(Response.json(body, { status }));
   });
-  const client = createClient({ base: 'http://127.0.0.1', token: 'old' });
+  return createClient({ base: 'http://127.0.0.1', token: 'old' });
+}
+
+test('client - a request that is aborted during a renewal ends alone: the others get the new session', async (t) => {
+  const renewed = Promise.withResolvers<Response>();
+  let renewals = 0;
+  const client = expired(t, (signal) => {
+    renewals += 1;
+    signal?.addEventListener('abort', () => renewed.reject(signal.reason as Error));
+    return renewed.promise;
+  });
   const stop = new AbortController();
   const first = client.contacts({}, stop.signal);
   const second = client.contacts();
@@ -161,19 +166,13 @@ test('client - a request that is aborted during a renewal ends alone: the others
 
 test('client - a renewal that hangs is aborted once no request waits for it, and the next request sends another', async (t) => {
   let renewals = 0;
-  t.mock.method(globalThis, 'fetch', (url: URL, { headers, signal }: RequestInit) => {
-    if (url.pathname === '/api/mobile/refresh.php') {
-      renewals += 1;
-      if (renewals === 2) return Promise.resolve(Response.json({ success: true, token: 'new' }));
-      const { promise, reject } = Promise.withResolvers<Response>();
-      signal!.addEventListener('abort', () => reject(signal!.reason as Error));
-      return promise;
-    }
-    const isNew = new Headers(headers).get('authorization') === 'Bearer new';
-    const { status, body } = isNew ? { status: 200, body: contacts } : problem(401, 'not_authenticated');
-    return Promise.resolve(Response.json(body, { status }));
+  const client = expired(t, (signal) => {
+    renewals += 1;
+    if (renewals === 2) return Promise.resolve(Response.json({ success: true, token: 'new' }));
+    const { promise, reject } = Promise.withResolvers<Response>();
+    signal!.addEventListener('abort', () => reject(signal!.reason as Error));
+    return promise;
   });
-  const client = createClient({ base: 'http://127.0.0.1', token: 'old' });
   const stop = new AbortController();
   const first = client.contacts({}, stop.signal);
   await until('the renewal', () => renewals === 1);
