@@ -412,7 +412,8 @@ export interface Engine {
   readonly node: NodeId;
   /** Node of the engine that has the phones of an extension; absent where the site has one engine. */
   readonly nodeOf?: (extension: string) => NodeId;
-  status(): EngineStatus;
+  /** Of the engine of this node; without it, of the leading one. Throws `engine_unavailable` for a node without an engine. */
+  status(node?: NodeId): EngineStatus;
   /**
    * Every fact in order, in batches of one turn of the event loop, for a single consumer. Starts with `engine.link` and an
    * `engine.snapshot` after every connect; live events are held back until the snapshot is complete.

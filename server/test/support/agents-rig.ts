@@ -92,9 +92,8 @@ export async function agentsRig(
     log: silent,
     ...more,
   };
-  const start = async (node: string = pbx.engine.node): Promise<Agents> => {
-    const engine = Object.create(pbx.engine, { node: { value: node } }) as typeof pbx.engine;
-    const agents = await createAgents({ ...deps, engine });
+  const start = async (): Promise<Agents> => {
+    const agents = await createAgents(deps);
     pbx.onEvent((event) => agents.onDomainEvent(event));
     return agents;
   };
@@ -118,8 +117,8 @@ export async function agentsRig(
       pbx.onEvent(() => {});
       pbx.linkDown();
       between();
-      pbx.serviceRestarts();
-      rig.agents = await start(node);
+      pbx.serviceRestarts(node);
+      rig.agents = await start();
     },
     async killService(between = () => {}) {
       pbx.onEvent(() => {});

@@ -1,5 +1,6 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { callId, channelId, nodeId } from '@offhook/contract/ids.ts';
+import type { NodeId } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../src/core/errors.ts';
 import { createModel } from '../../src/pbx/model.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -99,8 +100,12 @@ export interface FakePbx {
   onRoundTrip(next: () => void | Promise<void>): void;
   /** Restores the link; `restarted` starts the engine anew after `change` was made to its data. */
   linkUp(options?: { restarted?: boolean; change?: () => void; resyncedFirst?: boolean }): void;
-  /** Rebuilds the model from the events, as after a restart of the service. */
-  serviceRestarts(): void;
+  /** Moves an extension to the engine of another node, which `otherLinks` links. */
+  home(extension: string, node: string): void;
+  /** Restores the link to the engine of another node; `restarted` starts it anew after `change` was made to its data. */
+  otherLinks(node: string, options?: { restarted?: boolean | null; change?: () => void }): void;
+  /** Rebuilds the model from the events, as after a restart of the service, at this node or the same. */
+  serviceRestarts(node?: string): void;
   readonly boot: string;
 }
 
@@ -126,7 +131,9 @@ const siteOf = (queues: readonly string[], at: number): SiteEvent => ({
 });
 
 export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['support', 'sales']): FakePbx {
-  const node = nodeId('ast1');
+  let node = nodeId('ast1');
+  const homes = new Map<string, string>();
+  const otherBoots = new Map<string, number>();
   const queues = new Map<string, Map<string, QueueMember>>(queueNames.map((name) => [name, new Map()]));
   const devices = new Map<string, DeviceState>();
   const channels = new Map<string, EngineChannel>();
@@ -165,13 +172,15 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
   const fact = (body: Body): void => {
     if (isLive) step({ ...body, at: clock.now() } as EngineEvent);
   };
-  const snapshot = (why: 'connect' | 'resync', restarted: boolean): EngineEvent => ({
+  const bootOf = (of: NodeId): string =>
+    of === node ? `boot-${boots}` : `${of}-boot-${otherBoots.get(of) ?? 1}`;
+  const snapshot = (why: 'connect' | 'resync', restarted: boolean | null, of = node): EngineEvent => ({
     at: clock.now(),
     type: 'engine.snapshot',
     why,
     snapshot: {
-      node,
-      boot_id: `boot-${boots}`,
+      node: of,
+      boot_id: bootOf(of),
       restarted,
       channels: [...channels.values()],
       bridged: [],
@@ -241,14 +250,14 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     rows!.delete(command.interface);
     fact({ type: 'queue.member_removed', queue: command.queue, interface: command.interface });
   };
-  const link = (up: boolean): void =>
+  const link = (up: boolean, of = node): void =>
     step({
       at: clock.now(),
       type: 'engine.link',
-      node,
+      node: of,
       up,
       reason: up ? '' : 'cut by the test',
-      boot_id: up ? `boot-${boots}` : '',
+      boot_id: up ? bootOf(of) : '',
     });
   const linkDown = (): void => {
     isLive = false;
@@ -311,14 +320,17 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       linkDown();
       throw gone();
     },
-    node,
-    status: () => ({
-      node,
+    get node() {
+      return node;
+    },
+    nodeOf: (extension) => nodeId(homes.get(extension) ?? node),
+    status: (of = node) => ({
+      node: of,
       link: isLive ? 'up' : 'down',
       reason: isLive ? '' : 'cut by the test',
       since: 0,
       version: '22.10.1',
-      boot_id: isLive ? `boot-${boots}` : null,
+      boot_id: isLive ? bootOf(of) : null,
       counters: {
         frames: 0,
         unknown: 0,
@@ -605,7 +617,22 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       const resynced = (e: DomainEvent): boolean => e.type === 'engine.resynced';
       deliver(resyncedFirst ? [...events.filter(resynced), ...events.filter((e) => !resynced(e))] : events);
     },
-    serviceRestarts() {
+    home(extension, of) {
+      homes.set(extension, of);
+    },
+    otherLinks(of, { restarted = false, change = () => {} } = {}) {
+      const id = nodeId(of);
+      link(false, id);
+      const linked = isLive;
+      isLive = false;
+      change();
+      isLive = linked;
+      if (restarted === true) otherBoots.set(of, (otherBoots.get(of) ?? 1) + 1);
+      link(true, id);
+      step(snapshot('connect', restarted, id));
+    },
+    serviceRestarts(at = node) {
+      node = nodeId(at);
       model = createModel();
       model.restore(null, published);
       model.step(siteOf(queueNames, clock.now()));

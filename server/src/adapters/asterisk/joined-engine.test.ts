@@ -21,7 +21,7 @@ function scripted(name: string) {
   const batches: EngineEvent[][] = [];
   let wake = (): void => {};
   const asked: string[] = [];
-  const link = { link: 'up', since: 1 };
+  const link = { node, link: 'up', since: 1 };
   const customers = new Map<string, StoredCustomer | null>();
   const rules = new Map<string, StoredCallerRule | null>();
   const wakeable = new Map<string, true | null>();
@@ -292,6 +292,7 @@ test('joined engines - a verb goes to the engine of its channel, queue or extens
     'keepCustomers +491',
   ]);
   assert.equal(joined.nodeOf!('1002'), 'b');
+  assert.deepEqual([joined.status(), joined.status(nodeId('b'))], [a.link, b.link]);
   assert.throws(() => joined.hangup(channelId(nodeId('c'), '1.1')), { code: 'engine_unavailable' });
 });
 

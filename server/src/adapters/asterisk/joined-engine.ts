@@ -4,7 +4,7 @@
  * one engine is completed by the present state of the others.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import { nodeOf } from '@offhook/contract/ids.ts';
+import { nodeId, nodeOf } from '@offhook/contract/ids.ts';
 import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import type { EngineEvent, EngineEventOf, EngineSnapshot } from '../../ports/engine.ts';
 import type { SiteEngine } from '../../ports/engine-site.ts';
@@ -297,7 +297,7 @@ export function joinEngines({
   };
   return {
     ...first,
-    status: () => first.status(),
+    status: (node) => at(node ?? null).status(),
     events: (signal) => factsOf({ all, ofExtension, patience_ms, lacks }, signal),
     resync: () => all.forEach((one) => one.resync()),
     resynced: () => whereUp((one) => (one === first ? one.resynced() : within(resync_ms, one.resynced()))),
@@ -312,7 +312,7 @@ export function joinEngines({
     removeMember: (queue, ...rest) => ofQueue(queue).removeMember(queue, ...rest),
     close: () => everywhere((one) => one.close()),
     placeCall: (call, options) => ofChannel(call.pair[0]).placeCall(call, options),
-    nodeOf: (extension: string): NodeId => ofExtension(extension).node,
+    nodeOf: (extension: string): NodeId => nodeId(homeOf.extension(extension) ?? first.node),
     listenAs: (id, ...rest) => ofChannel(id).listenAs(id, ...rest),
     hangup: (id, ...rest) => ofChannel(id).hangup(id, ...rest),
     blindTransfer: (id, ...rest) => ofChannel(id).blindTransfer(id, ...rest),

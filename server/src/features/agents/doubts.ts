@@ -29,8 +29,10 @@ export class Doubts {
   forget(extension: string, queues: Iterable<string>): void {
     for (const queue of queues) this.#doubted.delete(`${extension}/${queue}`);
   }
-  clear(): void {
-    this.#doubted.clear();
+  /** Forgets the doubts about these agents. */
+  clear(concerns: (extension: string) => boolean): void {
+    for (const key of this.#doubted.keys())
+      if (concerns(key.slice(0, key.indexOf('/')))) this.#doubted.delete(key);
   }
   /** True once, for the late effect of a failed action. */
   isLate(extension: string, queue: string, shown: Membership): boolean {

@@ -7,7 +7,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { QueueMember } from '../../ports/engine.ts';
 import { sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
-import type { Batch, Fact, Intent, IntentStore } from './store.ts';
+import type { Batch, Fact, Facts, Intent, IntentStore } from './store.ts';
 
 export const intended = (intent: Intent | undefined): Membership | undefined =>
   intent && { member: intent.member, paused: intent.paused, reason: intent.reason };
@@ -33,7 +33,7 @@ export interface IntentsDeps {
 /** Rows of the next transaction: changes made while one runs are committed together. */
 interface Group {
   readonly rows: Map<string, Intent>;
-  readonly facts: Partial<Record<Fact, string>>;
+  readonly facts: Facts;
   readonly trail: AuditEntry[];
   done: Promise<void>;
 }

@@ -17,7 +17,7 @@ export function createReactions(reconciler: Reconciler): (event: DomainEvent) =>
   return (event) => {
     switch (event.type) {
       case 'engine.resynced':
-        return reconciler.onResynced(event.data.boot_id, event.at);
+        return reconciler.onResynced(event.data.node, event.data.boot_id, event.at);
       case 'engine.link_down':
         return reconciler.onLinkDown();
       case 'agent.logged_in':

@@ -1,3 +1,5 @@
+import { nodeId } from '@offhook/contract/ids.ts';
+import type { NodeId } from '@offhook/contract/ids.ts';
 import { LOGIN, WRAP_UP } from '../../pbx/agent-reasons.ts';
 import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
@@ -16,7 +18,7 @@ import { ABSENT, READY, choiceOf, pausedWith, rowIn, sameMembership } from './me
 import type { Membership } from './membership.ts';
 import { createReloads, followDirectory } from './reload.ts';
 import type { Reloads } from './reload.ts';
-import type { Intent } from './store.ts';
+import type { Fact, Facts, Intent } from './store.ts';
 import { Workers } from './workers.ts';
 
 /** Time after which the engine has stored a membership on its own disk, which it does once a second. */
@@ -42,15 +44,15 @@ export interface ReconcileDeps extends EngineDeps {
 
 /**
  * How the engine got its members: `same` boot, `restart` while connected, `cold` restart while disconnected,
- * `reload` of its configuration; `moved`: it is the engine of another node than before.
+ * `reload` of its configuration; `moved`: it is the engine of another leading node than before.
  */
 type Mode = 'same' | 'restart' | 'cold' | 'reload' | 'moved';
 
 /** Decides whether intent or engine wins when they differ (rules in README.md), and brings the engine to the intent. */
 export class Reconciler {
   readonly #deps: ReconcileDeps;
-  /** Boot id of the engine that reported the facts so far; null until the first resync of this process. */
-  #boot: string | null = null;
+  /** Boot id of each engine that reported the facts so far, by node; absent until its first resync of this process. */
+  readonly #boots = new Map<NodeId, string>();
   /** State shown by the engine when the intent won, by agent and queue. */
   readonly #pending = new Map<string, Map<string, Membership>>();
   readonly #busy = new Map<string, Set<string>>();
@@ -99,9 +101,9 @@ export class Reconciler {
     if (live.live) this.#kick();
   }
 
-  /** True after a restart of the engine until its resync was compared. */
+  /** True after a restart of an engine until its resync was compared. */
   restoring(): boolean {
-    return this.#deps.live.live && this.#boot !== null && !this.#ourBoot();
+    return this.#deps.live.live && [...this.#boots.keys()].some((node) => !this.#ourBoot(node));
   }
 
   /** Queues of this agent that are still to be restored. */
@@ -118,7 +120,7 @@ export class Reconciler {
     const { live } = this.#deps;
     const touched = this.#busy.get(extension) ?? [];
     this.#busy.delete(extension);
-    if (!live.live || !this.#ourBoot()) return;
+    if (!live.live || !this.#ourBoot(this.#nodeOf(extension))) return;
     for (const queue of touched) {
       if (this.#pending.get(extension)?.has(queue)) continue;
       const shown = choiceOf(rowIn(live, extension, queue));
@@ -129,33 +131,39 @@ export class Reconciler {
     this.#kick();
   }
 
-  onResynced(newBoot: string, at: number): void {
-    const shown = this.#deps.engine.status().boot_id;
+  /** Compares the agents of this engine with their intents; after a reload, the agents of all engines. */
+  onResynced(name: string, newBoot: string, at: number): void {
+    const { engine, intents } = this.#deps;
+    const node = nodeId(name);
+    const shown = engine.status(node).boot_id;
     // The engine has restarted again; the resync of that restart follows and decides.
     if (shown !== null && shown !== newBoot) return;
-    const { engine, intents } = this.#deps;
-    const known = this.#boot ?? intents.fact('boot') ?? null;
+    const first = node === engine.node;
+    const before = this.#boots.get(node);
+    const known = before ?? intents.fact(this.#bootFact(node)) ?? null;
     // Two engines may have started in the same second.
-    const moved = this.#boot === null && (intents.fact('node') ?? engine.node) !== engine.node;
+    const moved = first && before === undefined && (intents.fact('node') ?? node) !== node;
     const same = this.#reloads.open ? 'reload' : 'same';
-    const away = this.#boot === null ? 'cold' : 'restart';
+    const away = before === undefined ? 'cold' : 'restart';
     const mode = moved ? 'moved' : known === newBoot ? same : away;
-    this.#boot = newBoot;
+    this.#boots.set(node, newBoot);
     // Members may be missing because of a configuration that will be reverted.
     if (this.#reloads.held && mode === 'reload') return;
+    const ofThis = (extension: string): boolean => this.#nodeOf(extension) === node;
     // A restarted engine does not perform commands accepted before.
-    if (mode !== 'same') this.#doubts.clear();
-    this.#follow(mode, at);
+    if (mode !== 'same') this.#doubts.clear(ofThis);
+    this.#compare(mode, at, mode === 'reload' ? this.#isOurs : ofThis);
+    if (first) this.#reloads.compared();
+    this.#settleSoon();
+    this.#kick();
     this.#doubts.onResynced();
   }
 
   /** A queue removed and added again by a reload has no members, and no event reports it. */
   #onReloaded(): void {
-    if (this.#reloads.held || !this.#reloads.open || !this.#deps.live.live || !this.#ourBoot()) return;
-    this.#follow('reload', this.#deps.live.as_of);
-  }
-  #follow(mode: Mode, at: number): void {
-    this.#compare(mode, at);
+    const { engine, live } = this.#deps;
+    if (this.#reloads.held || !this.#reloads.open || !live.live || !this.#ourBoot(engine.node)) return;
+    this.#compare('reload', live.as_of, this.#isOurs);
     this.#reloads.compared();
     this.#settleSoon();
     this.#kick();
@@ -168,8 +176,9 @@ export class Reconciler {
       touched.add(queue);
       return;
     }
-    if (this.#boot === null) return;
-    const ours = this.#ourBoot();
+    const node = this.#nodeOf(extension);
+    if (!this.#boots.has(node)) return;
+    const ours = this.#ourBoot(node);
     if (observed === 'resync' && (!ours || this.#reloads.open)) return;
     const shown = ours ? choiceOf(rowIn(live, extension, queue)) : state;
     const base = this.#pending.get(extension)?.get(queue);
@@ -193,7 +202,7 @@ export class Reconciler {
 
   /** Adds the given members, once for each site; resolves when the intents are stored. */
   async seed(members: readonly { extension: string; queue: string }[]): Promise<void> {
-    const { clock, intents, live } = this.#deps;
+    const { clock, engine, intents, live } = this.#deps;
     if (intents.fact('seeded') !== undefined) return;
     const fresh = members.filter((m) => intents.get(m.extension, m.queue) === undefined);
     const since = clock.now();
@@ -202,7 +211,7 @@ export class Reconciler {
       { facts: { seeded: '1', boot: '' } },
     );
     for (const m of fresh) this.#expect(m.extension, m.queue, choiceOf(rowIn(live, m.extension, m.queue)));
-    if (this.#boot !== null && live.live) this.#kick();
+    if (this.#boots.has(engine.node) && live.live) this.#kick();
   }
 
   /** Notes a failed action whose undo failed too; if the engine still performs it, it is undone. */
@@ -226,7 +235,7 @@ export class Reconciler {
     const { intents, live } = this.#deps;
     this.#doubts.forget(extension, wanted.keys());
     const since = live.as_of;
-    const known = live.live && this.#ourBoot();
+    const known = live.live && this.#isOurs(extension);
     const wishes = [...wanted].map(([queue, state]) => {
       const shown = choiceOf(rowIn(live, extension, queue));
       return this.#wish(
@@ -249,10 +258,20 @@ export class Reconciler {
     this.#workers.stop();
   }
 
-  #ourBoot(): boolean {
-    const shown = this.#deps.engine.status().boot_id;
-    return this.#boot !== null && (shown === null || shown === this.#boot);
+  #nodeOf(extension: string): NodeId {
+    const { engine } = this.#deps;
+    return engine.nodeOf?.(extension) ?? engine.node;
   }
+  #bootFact(node: NodeId): Fact {
+    return node === this.#deps.engine.node ? 'boot' : `boot:${node}`;
+  }
+  #ourBoot(node: NodeId): boolean {
+    const boot = this.#boots.get(node);
+    if (boot === undefined) return false;
+    const shown = this.#deps.engine.status(node).boot_id;
+    return shown === null || shown === boot;
+  }
+  readonly #isOurs = (extension: string): boolean => this.#ourBoot(this.#nodeOf(extension));
 
   #wish(extension: string, queue: string, state: Membership, at: number): Wish {
     const { live } = this.#deps;
@@ -286,12 +305,13 @@ export class Reconciler {
   }
 
   async #settleLoop(): Promise<void> {
-    const { clock, intents, live } = this.#deps;
+    const { clock, engine, intents, live } = this.#deps;
+    const isUp = (node: NodeId): boolean => this.#ourBoot(node) && engine.status(node).link === 'up';
     for (;;) {
       await clock.sleep(SETTLE_MS, this.#workers.stopped);
-      if (!live.live || !this.#ourBoot()) break;
+      if (!live.live) break;
       const open = [...intents.all()].filter(
-        (i) => !i.settled && !this.#pending.get(i.extension)?.has(i.queue),
+        (i) => !i.settled && !this.#pending.get(i.extension)?.has(i.queue) && isUp(this.#nodeOf(i.extension)),
       );
       if (open.length === 0) break;
       for (const intent of open) {
@@ -311,17 +331,28 @@ export class Reconciler {
   }
 
   async #saveBoot(): Promise<void> {
-    const { clock, engine, intents, log } = this.#deps;
+    const { clock, intents, log } = this.#deps;
     const backoff = new Backoff(BACKOFF);
-    const kept = (): boolean => intents.fact('boot') === this.#boot && intents.fact('node') === engine.node;
-    while (this.#boot !== null && this.#pending.size === 0 && !kept()) {
+    for (let facts = this.#newBoots(); facts !== null; facts = this.#newBoots()) {
       try {
-        await intents.keep([], { facts: { boot: this.#boot, node: engine.node } });
+        await intents.keep([], { facts });
       } catch (error) {
         log.warn({ error: messageOf(error) }, 'the boot of the engine could not be stored');
         await clock.sleep(backoff.next(), this.#workers.stopped);
       }
     }
+  }
+
+  /** Boots to store: those of engines whose agents are all brought to their intents; null if all are stored. */
+  #newBoots(): Facts | null {
+    const { engine, intents } = this.#deps;
+    const open = new Set([...this.#pending.keys()].map((extension) => this.#nodeOf(extension)));
+    const facts = [...this.#boots].flatMap(([node, boot]): [Fact, string][] =>
+      open.has(node)
+        ? []
+        : [[this.#bootFact(node), boot], ...(node === engine.node ? [['node', node] as [Fact, string]] : [])],
+    );
+    return facts.every(([key, value]) => intents.fact(key) === value) ? null : Object.fromEntries(facts);
   }
 
   #saveBootSoon(): void {
@@ -382,7 +413,7 @@ export class Reconciler {
 
   #kick(): void {
     for (const extension of this.#pending.keys()) this.#workers.start(extension);
-    if (this.#pending.size === 0) this.#saveBootSoon();
+    this.#saveBootSoon();
   }
 
   /** True if the intent wins over the engine's state. */
@@ -410,9 +441,10 @@ export class Reconciler {
     return pairs.values();
   }
 
-  #compare(mode: Mode, at: number): void {
+  #compare(mode: Mode, at: number, concerns: (extension: string) => boolean): void {
     const { intents, live, log } = this.#deps;
     for (const { extension, queue, row } of this.#pairs()) {
+      if (!concerns(extension)) continue;
       const intent = intents.get(extension, queue);
       if (live.queue(queue) === undefined) continue;
       const touched = this.#busy.get(extension);

@@ -380,3 +380,32 @@ test('agents - a late resync, after another restart, changes nothing', async (t)
   await agents.idle();
   assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
 });
+
+test('agents - a static member of another engine is paused again after the restart of that engine', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  pbx.home('1003', 'b');
+  pbx.otherLinks('b', { change: () => pbx.member('support', '1003', { membership: 'static' }) });
+  await clock.advance(0);
+  await act({ action: 'login' }, '1004');
+  await act({ action: 'pause', reason: 'lunch' });
+  pbx.otherLinks('b', {
+    restarted: true,
+    change: () => pbx.member('support', '1003', { paused: false, paused_reason: '', paused_at: null }),
+  });
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 lunch', '1004 ready']);
+
+  const sent = pbx.sent.length;
+  const paused = { paused: true, paused_reason: 'break', paused_at: clock.now() };
+  pbx.otherLinks('b', { change: () => pbx.member('support', '1003', paused) });
+  await clock.advance(0);
+  await agents.idle();
+  assert.equal(pbx.sent.length, sent, 'changed by phone while only the link was down');
+  pbx.linkDown();
+  pbx.linkUp({ restarted: true, change: () => pbx.member('support', '1004', paused) });
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(pbx.shows('support'), ['1003 break', '1004 ready']);
+});

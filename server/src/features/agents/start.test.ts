@@ -71,6 +71,28 @@ test('agents - in the engine of another node all that was asked for is put, and 
   assert.deepEqual(asked, [['1003 lunch'], ['1003 lunch']]);
 });
 
+test('agents - after a restart of the service each engine is compared by its own boot', async (t) => {
+  for (const [restarted, expected] of [
+    [false, '1003 break'],
+    [true, '1003 lunch'],
+  ] as const) {
+    const rig = await agentsRig(t);
+    const { pbx, act, clock } = rig;
+    pbx.home('1003', 'b');
+    pbx.otherLinks('b', { change: () => pbx.member('support', '1003', { membership: 'static' }) });
+    await clock.advance(0);
+    await act({ action: 'pause', reason: 'lunch' });
+    await clock.advance(10_000);
+    await rig.restartService();
+    const paused = { paused: true, paused_reason: 'break', paused_at: clock.now() };
+    pbx.linkUp({ restarted: !restarted, change: () => pbx.member('support', '1003', paused) });
+    pbx.otherLinks('b', { restarted });
+    await clock.advance(0);
+    await rig.agents.idle();
+    assert.deepEqual(pbx.shows('support'), [expected]);
+  }
+});
+
 test('agents - members that the engine had no time to store are restored by the service, even after both restarted', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock } = rig;

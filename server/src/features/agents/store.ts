@@ -41,12 +41,16 @@ interface Row {
 interface Tables {
   agent_intents: Row;
   /**
-   * `boot`, `node`: boot id and node of the engine that all intents were brought into. `seeded`: the first members were
-   * added. `reload`: the engine reloads its configuration and agents are not yet restored to their intents.
+   * `boot`, `node`: boot id and node of the leading engine when its agents were last all brought to their intents.
+   * `boot:<node>`: the same boot id of another engine. `seeded`: the first members were added. `reload`: the engine reloads
+   * its configuration and agents are not yet restored to their intents.
    */
   agent_facts: { key: string; value: string };
 }
-export type Fact = 'boot' | 'node' | 'seeded' | 'reload';
+export type Facts = Readonly<
+  Partial<Record<'boot' | 'node' | 'seeded' | 'reload', string>> & Record<`boot:${string}`, string>
+>;
+export type Fact = keyof Facts;
 
 export const migrations: readonly Migration[] = [
   {
@@ -115,7 +119,7 @@ export interface IntentStore {
 /** Content of one transaction, for any number of agents. */
 export interface Batch {
   readonly intents: readonly Intent[];
-  readonly facts: Partial<Record<Fact, string>>;
+  readonly facts: Facts;
   /** Entries of the audit trail, if the trail can share our transaction. */
   readonly trail: readonly AuditEntry[];
 }
