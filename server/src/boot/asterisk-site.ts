@@ -178,7 +178,7 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
         log,
       });
     },
-    moveMailboxes: (owners) => moveMailboxes(instance, owners, clock),
+    moveMailboxes: (owners) => moveMailboxes(instance, owners, { clock, log }),
     blockNetworks: (networks) => blockNetworks(instance, networks, ask),
     firewall:
       config.firewall === 'nftables' ? new Nftables({ sipPort: config.sipListen.port, clock, log }) : null,

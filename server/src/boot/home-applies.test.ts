@@ -1,5 +1,9 @@
 /** Applies of a site with two engines, over fake disks and engines. */
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { startProcess } from '../../test/support/applies-rig.ts';
@@ -7,6 +11,8 @@ import { FakeWorld } from '../../test/support/fake-engine-config.ts';
 import { temporaryStore } from '../../test/conformance/store-temp.ts';
 import { JoinedConfig, awayError, siteOf } from '../adapters/asterisk/apply/joined-config.ts';
 import type { FarConfig } from '../adapters/asterisk/apply/joined-config.ts';
+import type { Instance } from '../adapters/asterisk/conf/instance.ts';
+import { moveMailboxes } from '../adapters/asterisk/mailbox-folders.ts';
 import { systemClock } from '../core/clock.ts';
 import { silent } from '../core/log.ts';
 import { FEATURE_CODES } from '../features/feature-codes/feature-codes.ts';
@@ -29,6 +35,11 @@ async function open(t: TestContext) {
   const temp = await temporaryStore();
   const { store } = temp;
   t.after(() => temp[Symbol.asyncDispose]());
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-home-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  await mkdir(path.join(folder, 'spool', 'voicemail', 'default', '1003', 'INBOX'), { recursive: true });
+  const message = path.join(folder, 'spool', 'voicemail', 'default', '1003', 'INBOX', 'msg0000.txt');
+  await writeFile(message, 'a message at the other engine');
   const [here, there] = [new FakeWorld(), new FakeWorld()];
   let up = true;
   let unsettled = 0;
@@ -53,18 +64,22 @@ async function open(t: TestContext) {
     here: local,
     site,
   });
-  const files: HomeFiles = new HomeFiles({
-    engine: there.config(),
-    clock: systemClock,
-    log: silent,
-    read: async () => ({
-      version: rig.objects.version,
-      site: siteOf(site(rig.objects.applied()), 'b', leading),
-    }),
-    newest: async () => String(rig.objects.version),
-    restart: async () => {},
-    running: () => there.live !== null,
-  });
+  const homeFiles = (): HomeFiles =>
+    new HomeFiles({
+      engine: there.config(),
+      clock: systemClock,
+      log: silent,
+      read: async () => ({
+        version: rig.objects.version,
+        site: siteOf(site(rig.objects.applied()), 'b', leading),
+      }),
+      newest: async () => String(rig.objects.version),
+      restart: async () => {},
+      running: () => there.live !== null,
+      mailboxes: (owners) =>
+        moveMailboxes({ folder } as Instance, owners, { clock: systemClock, log: silent }),
+    });
+  const files = homeFiles();
   await rig.applies.start(false);
   here.boot();
   await files.write(false);
@@ -78,6 +93,9 @@ async function open(t: TestContext) {
     there,
     names,
     before,
+    homeFiles,
+    owners: path.join(folder, 'spool', 'voicemail-owners.json'),
+    hears: () => existsSync(message),
     unsettled: () => unsettled,
     cut: (now: boolean) => (up = !now),
   };
@@ -141,4 +159,74 @@ test('home applies - one that is cut off while it takes it in goes back by itsel
   files.unsettle();
   await files.follow(signal);
   assert.deepEqual([names(), nameOf(there.disk)], [[before, before], before]);
+});
+
+test('home applies - messages at the other engine are not for the next holder of the number, and a rollback returns them', async (t) => {
+  const { rig, files, hears, there } = await open(t);
+  await rig.replace('1003');
+  await rig.rename('1003', 'New');
+  there.faults.set('reload', ['lie']);
+  assert.equal((await rig.applied()).state, 'rolled_back');
+  assert.ok(hears(), 'the owner has them again');
+  assert.equal((await rig.applied()).state, 'applied');
+  assert.ok(!hears(), 'the next holder does not have them');
+  await files.follow(signal);
+  assert.deepEqual([files.problem, hears()], [null, false]);
+});
+
+test('home applies - messages move although no file of the engine changes, and at a start that missed the apply', async (t) => {
+  const { rig, hears, homeFiles, there, files } = await open(t);
+  const before = rig.objects.applied();
+  await rig.replace('1003');
+  there.touched = [];
+  assert.equal((await rig.applied()).state, 'applied');
+  assert.deepEqual([hears(), there.touched], [false, []]);
+  await files.put(JSON.stringify(siteOf(site(before), 'b', leading)));
+  assert.ok(hears());
+  await homeFiles().write(true);
+  assert.ok(!hears());
+});
+
+test('home applies - one that is cut off moves messages back by itself', async (t) => {
+  const { rig, files, cut, hears } = await open(t);
+  await rig.replace('1003');
+  await rig.rename('1003', 'New');
+  const verify = files.verify.bind(files);
+  files.verify = async (...given) => {
+    files.verify = verify;
+    await verify(...given);
+    cut(true);
+    throw awayError('b', 'the connection ended');
+  };
+  assert.equal((await rig.applied()).state, 'rolled_back');
+  assert.ok(!hears());
+  files.unsettle();
+  await files.follow(signal);
+  assert.deepEqual([files.problem, hears()], [null, true]);
+});
+
+test('home applies - mailboxes that cannot be moved there end the apply with the reason, and both have what they had', async (t) => {
+  const { rig, files, hears, names, before, owners } = await open(t);
+  await rig.replace('1003');
+  await rig.rename('1003', 'New');
+  await writeFile(owners, 'damaged');
+  const done = await rig.applied();
+  assert.deepEqual(
+    [done.state, names(), hears()],
+    ['rolled_back', [before, before], true],
+    done.detail ?? '',
+  );
+  assert.match(JSON.stringify(done.problems), /voicemail-owners\.json is damaged/);
+  files.unsettle();
+  await files.follow(signal);
+  assert.match(files.problem ?? '', /is damaged/);
+});
+
+test('home applies - a leading node of an older version sends no owners: nothing is moved', async (t) => {
+  const { rig, files, hears } = await open(t);
+  await rig.replace('1003');
+  const { mailbox_owners, ...older } = siteOf(site(rig.objects.draft()), 'b', leading);
+  assert.ok(mailbox_owners !== undefined);
+  await files.put(JSON.stringify(older));
+  assert.ok(hears());
 });

@@ -8,7 +8,7 @@ import { createMetrics } from '../http/metrics.ts';
 import { listenAsStandby } from '../http/standby.ts';
 import type { Log } from '../core/log.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Exchange } from '../ports/engine-site.ts';
+import type { EngineSite } from '../ports/engine-site.ts';
 import type { NodeReport, SeenNode, SiteNodes } from '../ports/site-nodes.ts';
 import type { OtherEngine, Site } from '../ports/site.ts';
 import type { Store } from '../ports/store.ts';
@@ -64,7 +64,8 @@ async function untilBegun({ config, signal, clock, say, nodes, store }: Parts): 
     await clock.sleep(LOOK_MS, signal);
   }
 }
-function filesOf({ config, signal, clock, log, nodes, store }: Parts, exchange: Exchange): HomeFiles {
+function filesOf({ config, signal, clock, log, nodes, store }: Parts, engineSite: EngineSite): HomeFiles {
+  const { exchange } = engineSite;
   const leading = async (): Promise<OtherEngine> => leadingOf(await nodes.list());
   return new HomeFiles({
     engine: exchange.engineConfig,
@@ -77,6 +78,7 @@ function filesOf({ config, signal, clock, log, nodes, store }: Parts, exchange: 
     newest: async () => JSON.stringify([await newestVersion(store), await leading()]),
     restart: () => exchange.restartWhenConvenient(),
     running: () => exchange.running(),
+    mailboxes: (owners) => engineSite.moveMailboxes(owners),
   });
 }
 
@@ -101,7 +103,7 @@ export async function runHome(options: StandbyOptions): Promise<void> {
       home: true,
     });
     const { exchange } = engineSite;
-    const files = filesOf(parts, exchange);
+    const files = filesOf(parts, engineSite);
     const stop = new AbortController();
     exchange.begin({
       signal: stop.signal,

@@ -109,6 +109,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     newest: () => newestVersion(store),
     restart: () => exchange.restartWhenConvenient(),
     running: () => exchange.running(),
+    mailboxes: (owners) => engineSite.moveMailboxes(owners),
   });
   const copy = new CopyFollower({ siteLog, open: copyFileOf(parts, store), log });
   const addresses =

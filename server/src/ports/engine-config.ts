@@ -36,13 +36,6 @@ export interface FileOnDisk {
   readonly backup_hash: string | null;
 }
 
-/** Current and former owner of a number, by id; null for none. */
-export interface MailboxOwner {
-  readonly number: string;
-  readonly from: number | null;
-  readonly to: number | null;
-}
-
 /**
  * Installs the configuration at the engine. Each method does one step and can be repeated; its caller decides the
  * order, records it and rolls back. Errors (`ServiceError`): `invalid_request` for a value a file cannot hold,

@@ -5,11 +5,11 @@ import type { Certificates, CertificateState, Renewal } from './certificates.ts'
 import type { PathProbe } from './paths.ts';
 import type { Speak } from './speech.ts';
 import type { CallRecords } from './call-records.ts';
-import type { EngineConfig, MailboxOwner } from './engine-config.ts';
+import type { EngineConfig } from './engine-config.ts';
 import type { Firewall } from './firewall.ts';
 import type { FindAddress } from './external-address.ts';
 import type { Engine, EngineVerbs, SipRefusal, WakeRequest } from './engine.ts';
-import type { Homes, OtherEngine } from './site.ts';
+import type { Homes, OtherEngine, Site } from './site.ts';
 
 /** Age of the engine's packages. */
 export interface PackageAge {
@@ -142,8 +142,11 @@ export interface EngineSite {
   registerAddresses(addresses: readonly ContactAddress[]): Promise<readonly ContactAddress[]>;
   /** `up`: whether the engine of `createEngine` is followed. */
   watch(up: () => boolean): EngineWatch;
-  /** Moves voicemail of numbers with another or no owner aside, and restores that of an owner who has the number again. */
-  moveMailboxes(owners: readonly MailboxOwner[]): Promise<void>;
+  /**
+   * Moves voicemail of numbers with another or no owner aside, and restores that of an owner who has the number again. `owners` are
+   * those of the whole site; undefined moves nothing. Throws errors of the file system, and an error for a damaged record of the owners.
+   */
+  moveMailboxes(owners: Site['mailbox_owners']): Promise<void>;
   /**
    * Replaces the networks whose SIP requests the engine rejects. Resolves to false if they take effect only at its next
    * start; throws `engine_unavailable` while there is no engine, which then reads the list when it starts.

@@ -50,6 +50,8 @@ export interface Homes {
   readonly extension: (extension: string) => string | null;
   readonly queue: (name: string) => string | null;
 }
+/** Owner of each number that can have a mailbox: id of its person, also of an inactive one, or of the mailbox object. */
+export type MailboxOwners = Readonly<Record<string, number>>;
 /** Whether the engine records by itself; independent of recording on demand. */
 export type RecordingRule = 'never' | 'always';
 export interface SiteQueue extends ConfigBody<'queue'> {
@@ -138,6 +140,8 @@ export interface Site {
   readonly holidays: readonly ConfigBody<'holidays'>[];
   readonly conferences: readonly ConfigBody<'conference'>[];
   readonly mailboxes: readonly SiteMailbox[];
+  /** Absent in the site that a leading node of an older version sends. */
+  readonly mailbox_owners?: MailboxOwners;
   readonly services: readonly SiteService[];
   readonly parking_lots: readonly SiteParking[];
   readonly music_classes: readonly ConfigBody<'music_class'>[];

@@ -1,6 +1,5 @@
 /** Applies over a real store with a fake disk and a fake engine; a process can be killed and another one started. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import type { MailboxOwner } from '../../src/ports/engine-config.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { silent } from '../../src/core/log.ts';
 import { FEATURE_CODES } from '../../src/features/feature-codes/feature-codes.ts';
@@ -17,6 +16,7 @@ import { migrations } from '../../src/features/pbx-config/tables.ts';
 import type { AuditEntry } from '../../src/ports/audit.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Actor } from '../../src/ports/operations.ts';
+import type { MailboxOwners } from '../../src/ports/site.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { FakeWorld } from './fake-engine-config.ts';
 
@@ -39,8 +39,8 @@ export interface AppliesRig {
   readonly objects: ObjectStore;
   readonly site: AppliesDeps['site'];
   readonly events: DomainEvent[];
-  /** Mailboxes to move to another owner. */
-  readonly moved: MailboxOwner[];
+  /** Wanted owners of each move of mailboxes. */
+  readonly moved: MailboxOwners[];
   readonly audited: AuditEntry[];
   /** Number of times that parts of the service were asked to follow a new version. */
   readonly followed: () => number;
@@ -50,6 +50,8 @@ export interface AppliesRig {
   rename(extension: string, name: string): Promise<void>;
   /** Removes a person from the draft. */
   remove(extension: string): Promise<void>;
+  /** Replaces a person of the draft by another one with an equal body; resolves with the id of the new one. */
+  replace(extension: string): Promise<number>;
   /** Applies the draft and waits for its end. */
   applied(wanted?: Partial<Parameters<ConfigApplies['apply']>[1]>): ReturnType<ConfigApplies['one']>;
   /** Name of an extension in the engine. */
@@ -86,7 +88,7 @@ export async function startProcess(
   const objects = await openObjects(dying);
   const etags = createEtags();
   const events: DomainEvent[] = [];
-  const moved: MailboxOwner[] = [];
+  const moved: MailboxOwners[] = [];
   const audited: AuditEntry[] = [];
   let followed = 0;
   let holds = 0;
@@ -111,7 +113,7 @@ export async function startProcess(
       holds += 1;
       return () => void (holds -= 1);
     },
-    mailboxes: async (owners) => void moved.push(...owners),
+    mailboxes: async (owners) => void moved.push(owners!),
     committed: () => void (followed += 1),
     restart: async () => void (restarts += 1),
     patience: { reload_ms: 150, verify_ms: 150, back_ms: 1_000 },
@@ -137,6 +139,13 @@ export async function startProcess(
     async remove(extension) {
       const gone = { kind: 'extension', key: extension, object: null } as const;
       await objects.setDraft(withObjects(objects.draft(), [gone]), { author: '1001', at: 1 });
+    },
+    async replace(extension) {
+      const before = objects.draft().of('extension').get(extension)!;
+      const [object] = await objects.identify([before]);
+      const draft = withObjects(objects.draft(), [{ kind: 'extension', key: extension, object: object! }]);
+      await objects.setDraft(draft, { author: '1001', at: 1 });
+      return object!.id;
     },
     async applied(wanted = {}) {
       const { id } = await applies.apply(ADMIN, {

@@ -1,69 +1,159 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { silent } from '../../core/log.ts';
+import type { Site } from '../../ports/site.ts';
 import type { Instance } from './conf/instance.ts';
 import { KEPT_DAYS, moveMailboxes } from './mailbox-folders.ts';
 
-async function spool(): Promise<
-  AsyncDisposable & { instance: Instance; of: (...names: string[]) => string }
-> {
+async function spool() {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-mail-'));
+  const of = (...names: string[]): string => path.join(folder, 'spool', ...names);
+  await mkdir(of());
+  const warnings: object[] = [];
   return {
-    instance: { folder } as Instance,
-    of: (...names) => path.join(folder, 'spool', ...names),
+    of,
+    warnings,
+    record: of('voicemail-owners.json'),
+    to: (owners: Site['mailbox_owners'], ms = Date.now()): Promise<void> =>
+      moveMailboxes({ folder } as Instance, owners, {
+        clock: { now: () => ms, sleep: () => Promise.resolve() },
+        log: { ...silent, warn: (fields) => void warnings.push(fields) },
+      }),
+    message: async (number: string, n: number): Promise<void> => {
+      const inbox = of('voicemail', 'default', number, 'INBOX');
+      await mkdir(inbox, { recursive: true });
+      await writeFile(path.join(inbox, `msg000${n}.txt`), 'a message');
+    },
+    hears: (number: string, n: number): boolean =>
+      existsSync(of('voicemail', 'default', number, 'INBOX', `msg000${n}.txt`)),
+    keeps: (name: string, n: number): boolean =>
+      existsSync(of('voicemail-aside', name, 'INBOX', `msg000${n}.txt`)),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
-}
-const clockAt = (ms: number) => ({ now: () => ms, sleep: () => Promise.resolve() });
-const now = clockAt(Date.now());
-async function message(file: string): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true });
-  await writeFile(file, 'a message');
 }
 
 test('mailboxes - messages stay aside while somebody else has the number, and come back with their owner', async () => {
   await using mail = await spool();
-  await message(mail.of('voicemail', 'default', '1013', 'INBOX', 'msg0000.txt'));
-  await moveMailboxes(mail.instance, [{ number: '1013', from: 7, to: null }], now);
-  assert.ok(!existsSync(mail.of('voicemail', 'default', '1013')));
-  await moveMailboxes(mail.instance, [{ number: '1013', from: null, to: 9 }], now);
-  assert.ok(!existsSync(mail.of('voicemail', 'default', '1013')), 'the next owner has the messages');
-  await message(mail.of('voicemail', 'default', '1013', 'INBOX', 'msg0001.txt'));
-  await moveMailboxes(mail.instance, [{ number: '1013', from: 9, to: 7 }], now);
-  assert.ok(existsSync(mail.of('voicemail', 'default', '1013', 'INBOX', 'msg0000.txt')));
-  assert.ok(!existsSync(mail.of('voicemail', 'default', '1013', 'INBOX', 'msg0001.txt')));
-  assert.ok(existsSync(mail.of('voicemail-aside', '1013-9', 'INBOX', 'msg0001.txt')));
+  await mail.to({ 1013: 7 });
+  await mail.message('1013', 0);
+  await mail.to({});
+  assert.ok(!mail.hears('1013', 0));
+  await mail.to({ 1013: 9 });
+  assert.ok(!mail.hears('1013', 0), 'the next owner has the messages');
+  await mail.message('1013', 1);
+  await mail.to({ 1013: 7 });
+  assert.deepEqual([mail.hears('1013', 0), mail.hears('1013', 1)], [true, false]);
+  assert.ok(mail.keeps('1013-9', 1));
 });
 
-test('mailboxes - nothing is there, a number that is none, and a move that is repeated do no harm', async () => {
+test('mailboxes - an engine that missed changes gives nothing to the next owner', async () => {
   await using mail = await spool();
-  await message(mail.of('keep', 'x'));
-  await moveMailboxes(mail.instance, [{ number: '../keep', from: 1, to: null }], now);
-  for (let i = 0; i < 2; i += 1)
-    await moveMailboxes(mail.instance, [{ number: '1013', from: 7, to: 9 }], now);
-  assert.ok(existsSync(mail.of('keep', 'x')));
+  await mail.to({ 1013: 7, 1014: 8 });
+  await mail.message('1013', 0);
+  await mail.message('1014', 0);
+  await mail.to({ 1013: 9 });
+  assert.deepEqual([mail.hears('1013', 0), mail.hears('1014', 0)], [false, false]);
+  assert.deepEqual([mail.keeps('1013-7', 0), mail.keeps('1014-8', 0)], [true, true]);
 });
 
-test('mailboxes - where a message came meanwhile the older ones stay aside', async () => {
+test('mailboxes - a rollback of a change that moved nothing yet takes nothing from the owner', async () => {
   await using mail = await spool();
-  await message(mail.of('voicemail', 'default', '1013', 'INBOX', 'msg0000.txt'));
-  await moveMailboxes(mail.instance, [{ number: '1013', from: 7, to: null }], now);
-  await message(mail.of('voicemail', 'default', '1013', 'INBOX', 'msg0005.txt'));
-  await moveMailboxes(mail.instance, [{ number: '1013', from: null, to: 7 }], now);
-  assert.ok(existsSync(mail.of('voicemail', 'default', '1013', 'INBOX', 'msg0005.txt')));
-  assert.ok(existsSync(mail.of('voicemail-aside', '1013-7', 'INBOX', 'msg0000.txt')));
+  await mail.to({ 1013: 7 });
+  await mail.message('1013', 0);
+  await mail.to({ 1013: 7 });
+  assert.ok(mail.hears('1013', 0));
 });
+
+// Each step of a change from 7 to 9, whose older messages are aside, as a crash leaves it.
+for (const [step, crash] of [
+  ['a folder was moved aside', async () => {}],
+  [
+    'the record was written',
+    async ({ record }: { record: string }) => await writeFile(record, '{"1013":9,"1014":8}'),
+  ],
+] as const)
+  for (const [owner, own] of [
+    [7, 0],
+    [9, 1],
+  ] as const)
+    test(`mailboxes - a crash after ${step}, then ${owner} has the number: only its messages are there`, async () => {
+      await using mail = await spool();
+      await mail.to({ 1013: 9, 1014: 8 });
+      await mail.message('1013', 1);
+      await mail.message('1014', 0);
+      await mail.to({ 1013: 7, 1014: 8 });
+      await mail.message('1013', 0);
+      await rename(mail.of('voicemail', 'default', '1013'), mail.of('voicemail-aside', '1013-7'));
+      await crash(mail);
+      for (let i = 0; i < 2; i += 1) {
+        await mail.to({ 1013: owner, 1014: 8 });
+        assert.deepEqual([mail.hears('1013', own), mail.hears('1013', 1 - own)], [true, false]);
+        assert.ok(mail.keeps(owner === 7 ? '1013-9' : '1013-7', 1 - own));
+        assert.ok(mail.hears('1014', 0));
+      }
+    });
+
+test('mailboxes - a message that is left while its owner loses the number is not for the next one', async () => {
+  await using mail = await spool();
+  await mail.to({ 1013: 7 });
+  await mail.message('1013', 0);
+  await mail.to({});
+  await mail.message('1013', 1);
+  await mail.to({ 1013: 9 });
+  assert.ok(!mail.hears('1013', 1));
+  assert.deepEqual([mail.keeps('1013-7', 0), mail.keeps('1013-7-2', 1)], [true, true]);
+  await mail.to({ 1013: 7 }, Date.now() + 2 * KEPT_DAYS * 86_400_000);
+  assert.deepEqual([mail.hears('1013', 0), mail.keeps('1013-7-2', 1)], [true, true]);
+  assert.deepEqual(mail.warnings, [{ folder: mail.of('voicemail-aside', '1013-7-2') }]);
+});
+
+test('mailboxes - where a message came meanwhile the older ones stay aside, and the owner can change again', async () => {
+  await using mail = await spool();
+  await mail.to({ 1013: 7 });
+  await mail.message('1013', 0);
+  await mail.to({});
+  await mail.message('1013', 5);
+  await writeFile(mail.record, '{}');
+  await mail.to({ 1013: 7 });
+  assert.deepEqual([mail.hears('1013', 5), mail.keeps('1013-7', 0)], [true, true]);
+  for (let i = 0; i < 2; i += 1) await mail.to({ 1013: 9 });
+  assert.deepEqual([mail.keeps('1013-7', 0), mail.keeps('1013-7-2', 5)], [true, true]);
+});
+
+test('mailboxes - without a record folders belong to the wanted owners, and those of no number stay', async () => {
+  await using mail = await spool();
+  await mail.message('1013', 0);
+  await mail.message('5000', 0);
+  await mail.to({ 1013: 7 });
+  assert.deepEqual([mail.hears('1013', 0), mail.hears('5000', 0)], [true, true]);
+  await mail.to({ 1013: 9 });
+  assert.deepEqual([mail.hears('1013', 0), mail.hears('5000', 0)], [false, true]);
+  await mail.to(undefined);
+  assert.ok(mail.keeps('1013-7', 0));
+});
+
+for (const text of ['', '{"1013":', '{"1013":"../x"}', '{"../x":7}', '[]'])
+  test(`mailboxes - a damaged record (${text}) is reported, and nothing is moved or written`, async () => {
+    await using mail = await spool();
+    await mail.message('1013', 0);
+    await writeFile(mail.record, text);
+    await assert.rejects(mail.to({ 1013: 9 }), /voicemail-owners\.json is damaged.*restore it/);
+    assert.ok(mail.hears('1013', 0));
+    assert.equal(await readFile(mail.record, 'utf8'), text);
+  });
 
 test('mailboxes - what nobody asked for again is gone after its days, and not before', async () => {
   await using mail = await spool();
-  await message(mail.of('voicemail', 'default', '1013', 'INBOX', 'msg0000.txt'));
-  await moveMailboxes(mail.instance, [{ number: '1013', from: 7, to: null }], now);
+  await mail.to({ 1013: 7 });
+  await mail.message('1013', 0);
+  await mail.to({});
   const day = 86_400_000;
-  await moveMailboxes(mail.instance, [], clockAt(Date.now() + (KEPT_DAYS - 1) * day));
-  assert.ok(existsSync(mail.of('voicemail-aside', '1013-7')));
-  await moveMailboxes(mail.instance, [], clockAt(Date.now() + (KEPT_DAYS + 1) * day));
+  await mail.to({}, Date.now() + (KEPT_DAYS - 1) * day);
+  assert.ok(mail.keeps('1013-7', 0));
+  await mail.to({}, Date.now() + (KEPT_DAYS + 1) * day);
   assert.ok(!existsSync(mail.of('voicemail-aside', '1013-7')));
 });

@@ -1,46 +1,83 @@
 /** Voicemail belongs to the person it was left for, not to the number: a later holder of the number cannot play it. */
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { missing } from '../../core/files.ts';
+import { z } from 'zod';
+import { missing, replaceFile, textOf } from '../../core/files.ts';
+import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { MailboxOwner } from '../../ports/engine-config.ts';
+import type { Site } from '../../ports/site.ts';
 import type { Instance } from './conf/instance.ts';
 
 const DAY_MS = 86_400_000;
 /** Days for which messages of a deleted person are kept, in case an earlier version restores the person. */
 export const KEPT_DAYS = 30;
 const NUMBER = /^[1-9][0-9]{1,9}$/;
+/** Folder of messages that were moved aside: number, id of the owner, and a count if the owner had one already. */
+const ASIDE = /^([1-9][0-9]{1,9})-([0-9]{1,16})(?:-[0-9]{1,9})?$/;
+const Owners = z.record(z.string().regex(NUMBER), z.int().positive());
+
+/** True if it was moved, or does not exist; false where the target has messages. */
+async function moved(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    missing(error);
+  }
+  return true;
+}
+/** Owner of each number for whom its folder has messages; null before the first move. Throws if it is damaged. */
+async function readOwners(file: string): Promise<ReadonlyMap<string, number> | null> {
+  const text = await textOf(file);
+  if (text === null) return null;
+  try {
+    return new Map(Object.entries(Owners.parse(JSON.parse(text))));
+  } catch {
+    throw new Error(
+      `${file} is damaged, so no mailbox is moved: restore it from a backup, or delete it if every number still has the person for whom its messages were left`,
+    );
+  }
+}
 
 /**
- * Moves the folders of mailboxes with another or no owner aside, and restores those of an owner who has the number again. Can
- * be repeated and reversed. Throws errors of the file system.
+ * Moves the folders of mailboxes with another or no owner aside, and restores those of an owner who has the number again. It
+ * compares `wanted`, the owners of the whole site, with `spool/voicemail-owners.json`, and can be repeated after a crash at any
+ * step. A folder that is not recorded belongs to the wanted owner of its number. Throws errors of the file system, and an error
+ * for a damaged record.
  */
 export async function moveMailboxes(
   instance: Instance,
-  owners: readonly MailboxOwner[],
-  clock: Clock,
+  wanted: Site['mailbox_owners'],
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): Promise<void> {
-  const here = path.join(instance.folder, 'spool', 'voicemail', 'default');
-  const aside = path.join(instance.folder, 'spool', 'voicemail-aside');
-  const moves = owners.filter(({ number }) => NUMBER.test(number));
-  for (const { number, from } of moves) {
-    if (from === null) continue;
+  if (wanted === undefined) return;
+  const spool = path.join(instance.folder, 'spool');
+  const here = path.join(spool, 'voicemail', 'default');
+  const aside = path.join(spool, 'voicemail-aside');
+  const record = path.join(spool, 'voicemail-owners.json');
+  const before = (await readOwners(record)) ?? new Map<string, number>();
+  const owners = new Map(Object.entries(Owners.parse(wanted)));
+  for (const [number, owner] of before) {
+    if (owners.get(number) === owner) continue;
     await mkdir(aside, { recursive: true, mode: 0o750 });
-    await rename(path.join(here, number), path.join(aside, `${number}-${from}`)).catch(missing);
+    const own = `${number}-${owner}`;
+    for (let n = 1; !(await moved(path.join(here, number), path.join(aside, n === 1 ? own : `${own}-${n}`)));)
+      n += 1;
   }
-  const kept = new Set((await readdir(aside).catch(missing)) ?? []);
-  for (const { number, to } of moves) {
-    const own = `${number}-${to}`;
-    if (!kept.delete(own)) continue;
-    await mkdir(here, { recursive: true, mode: 0o750 });
-    await rename(path.join(aside, own), path.join(here, number)).catch((error: unknown) => {
-      // A message arrived meanwhile: it belongs to the owner too, and the older ones stay aside.
-      if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-    });
-  }
-  for (const name of kept) {
-    const { ctimeMs } = await stat(path.join(aside, name));
-    if (ctimeMs < clock.now() - KEPT_DAYS * DAY_MS)
-      await rm(path.join(aside, name), { recursive: true, force: true });
+  // A number without an owner keeps its last one, to whom a message belongs that is left until the engine reloads.
+  const after = new Map([...before, ...owners]);
+  if ([...after].some(([number, owner]) => before.get(number) !== owner))
+    await replaceFile(record, `${JSON.stringify(Object.fromEntries(after))}\n`);
+  for (const name of ((await readdir(aside).catch(missing)) ?? []).toSorted()) {
+    const [, number = '', owner] = ASIDE.exec(name) ?? [];
+    const folder = path.join(aside, name);
+    if (owners.get(number) === Number(owner)) {
+      await mkdir(here, { recursive: true, mode: 0o750 });
+      if (!(await moved(folder, path.join(here, number))))
+        log.warn({ folder }, 'older messages of a mailbox stay aside: its owner has newer ones');
+      continue;
+    }
+    const { ctimeMs } = await stat(folder);
+    if (ctimeMs < clock.now() - KEPT_DAYS * DAY_MS) await rm(folder, { recursive: true, force: true });
   }
 }

@@ -2,7 +2,7 @@ import { NetworkConfig, SettingsConfig } from '@offhook/contract/config-objects.
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
 import type { Site, SiteTrunk } from '../../ports/site.ts';
-import { byNumber } from './model.ts';
+import { byNumber, mailboxOwners } from './model.ts';
 import type { Model, StoredObject } from './model.ts';
 
 type Extension = ConfigBody<'extension'>;
@@ -140,6 +140,7 @@ export function toPbxConfig(model: Model): PbxConfig {
     holidays: bodies('holidays'),
     conferences: bodies('conference'),
     mailboxes: bodies('mailbox').map((m) => ({ ...m, pin: m.pin ?? '' })),
+    mailbox_owners: mailboxOwners(model),
     parking_lots: bodies('parking_lot'),
     music_classes: bodies('music_class'),
     prompts: bodies('prompt'),

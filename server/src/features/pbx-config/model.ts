@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { CONFIG_KINDS, KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
 import { referencesOf } from '@offhook/contract/config-references.ts';
+import type { MailboxOwners } from '../../ports/site.ts';
 
 /** One object. `id` is permanent, also over versions without the object; people are identified by it. */
 export interface StoredObject<K extends ConfigKind = ConfigKind> {
@@ -115,16 +116,8 @@ export function difference(from: Model, to: Model): (ObjectChange & { before: St
   return changes;
 }
 
-/** Numbers with another owner, or none, in the second model. O(extensions and mailboxes). */
-export function ownersBetween(
-  before: Model,
-  after: Model,
-): { readonly number: string; readonly from: number | null; readonly to: number | null }[] {
-  const owners = (model: Model) =>
-    new Map([...model.of('extension').values(), ...model.of('mailbox').values()].map((o) => [o.key, o.id]));
-  const [was, is] = [owners(before), owners(after)];
-  return [...new Set([...was.keys(), ...is.keys()])].flatMap((number) => {
-    const [from, to] = [was.get(number) ?? null, is.get(number) ?? null];
-    return from === to ? [] : [{ number, from, to }];
-  });
-}
+/** Equal for equal models, also in the order of the numbers. O(extensions and mailboxes). */
+export const mailboxOwners = (model: Model): MailboxOwners =>
+  Object.fromEntries(
+    [...model.of('extension').values(), ...model.of('mailbox').values()].map(({ key, id }) => [key, id]),
+  );

@@ -51,16 +51,47 @@ test('applies - a change is written to disk, engine and a version, and published
 test('applies - mailboxes move with their owners, and return when the apply is rolled back', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);
-  rig.moved.length = 0;
   const { id } = rig.objects.applied().of('extension').get('1012')!;
+  assert.deepEqual(
+    rig.moved.map((owners) => owners['1012']),
+    [id],
+    'at the start',
+  );
+  rig.moved.length = 0;
   await rig.remove('1012');
   rig.world.faults.set('reload', ['lie']);
   assert.equal((await rig.applied()).state, 'rolled_back');
-  const gone = { number: '1012', from: id, to: null };
-  assert.deepEqual(rig.moved, [gone, { number: '1012', from: null, to: id }]);
-  rig.moved.length = 0;
+  const moved = () => rig.moved.splice(0).map((owners) => owners['1012']);
+  assert.deepEqual(moved(), [undefined, id]);
   assert.equal((await rig.applied()).state, 'applied');
-  assert.deepEqual(rig.moved, [gone]);
+  assert.deepEqual(moved(), [undefined]);
+  await rig.applies.close();
+});
+
+test('applies - mailboxes move to another owner of the number, although no file changes', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  rig.moved.length = 0;
+  const id = await rig.replace('1012');
+  const { state, files } = await rig.applied();
+  assert.deepEqual([state, files], ['applied', []]);
+  assert.deepEqual(
+    rig.moved.map((owners) => owners['1012']),
+    [id],
+  );
+  await rig.applies.close();
+});
+
+test('applies - mailboxes that cannot be moved end an apply as before, and its rollback completes', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store, {
+    mailboxes: () => Promise.reject(new Error('the record is damaged')),
+  });
+  const before = rig.liveName('1003');
+  await rig.rename('1003', 'Zoe Miller');
+  const { state, problems } = await rig.applied();
+  assert.deepEqual([state, problems.map((p) => p.words)], ['rolled_back', ['the record is damaged']]);
+  assert.deepEqual([rig.liveName('1003'), rig.diskName('1003')], [before, before]);
   await rig.applies.close();
 });
 

@@ -2,7 +2,7 @@
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { EngineConfig, MailboxOwner } from '../../../ports/engine-config.ts';
+import type { EngineConfig } from '../../../ports/engine-config.ts';
 import type { Site } from '../../../ports/site.ts';
 import type { House } from '../check.ts';
 import type { Model } from '../model.ts';
@@ -26,8 +26,8 @@ export interface RunDeps {
    * called when engine and files agree again.
    */
   readonly hold: () => Promise<() => void>;
-  /** Moves messages with their owners: called before the engine reloads files, and in reverse during a rollback. */
-  readonly mailboxes: (owners: readonly MailboxOwner[]) => Promise<void>;
+  /** Moves the messages at the engine of this machine to their owners, before it reloads files; without owners it moves none. */
+  readonly mailboxes: (owners: Site['mailbox_owners']) => Promise<void>;
   /** Called after a version was created. */
   readonly committed: () => void;
   /** Requests a restart of the engine when no call is left. */

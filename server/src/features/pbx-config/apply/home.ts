@@ -8,7 +8,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
 import type { Site } from '../../../ports/site.ts';
 import { hashOf } from './hashes.ts';
-import { proofOfDisk } from './put-back.ts';
+import { proofOfDisk, tryMailboxes } from './put-back.ts';
 import { TouchedFiles, findingOf, refuse } from './standby.ts';
 import type { StandbyFilesDeps } from './standby.ts';
 
@@ -61,7 +61,8 @@ export class HomeFiles {
     return this.#serially(async () => {
       const newest = await this.#deps.newest();
       const { version, site } = await this.#deps.read();
-      const untaken = await this.#bring(JSON.stringify(site), lives);
+      await tryMailboxes(this.#deps, site.mailbox_owners);
+      const untaken = await this.#bring(site, lives);
       this.#settle(newest, version);
       return untaken;
     });
@@ -75,7 +76,7 @@ export class HomeFiles {
   }
   /** Applies a newer version to the running engine. */
   async follow(signal: AbortSignal): Promise<void> {
-    const { clock, log, newest, read, restart, running } = this.#deps;
+    const { clock, log, mailboxes, newest, read, restart, running } = this.#deps;
     if (this.#version === null || !running()) return;
     const wanted = await newest();
     if (this.#open !== null && clock.now() - this.#open > OPEN_MS) this.unsettle();
@@ -85,10 +86,10 @@ export class HomeFiles {
       const text = JSON.stringify(site);
       try {
         if (text !== this.#text || this.#touched.size > 0) {
-          const untaken = await this.#bring(text, true, signal);
+          const untaken = await this.#bring(site, true, signal);
           if (untaken.length > 0) await restart();
           log.info({ version }, 'the engine of this node runs with the applied configuration');
-        }
+        } else await mailboxes(site.mailbox_owners);
         this.#settle(wanted, version);
       } catch (error) {
         if (signal.aborted) throw error;
@@ -126,9 +127,13 @@ export class HomeFiles {
       return proof.problems;
     });
   }
-  /** Writes the files of this site. */
+  /** Writes the files of this site, after its mailboxes: an error of these leaves the former files. */
   put(text: string): Promise<void> {
-    return this.#serially(() => this.#put(text));
+    return this.#serially(async () => {
+      this.#open ??= this.#deps.clock.now();
+      await this.#deps.mailboxes((JSON.parse(text) as Site).mailbox_owners);
+      await this.#put(text);
+    });
   }
   reload(signal: AbortSignal): Promise<void> {
     return this.#serially(async () => {
@@ -172,10 +177,13 @@ export class HomeFiles {
     await this.#touched.write(files);
   }
   /** Returns files that a running engine reads only at its next start. */
-  async #bring(text: string, lives: boolean, signal?: AbortSignal): Promise<readonly string[]> {
-    const { engine } = this.#deps;
-    if (signal !== undefined) refuse((await engine.prepare(this.#render(text), signal)).problems);
-    await this.#put(text);
+  async #bring(site: Site, lives: boolean, signal?: AbortSignal): Promise<readonly string[]> {
+    const { engine, mailboxes } = this.#deps;
+    if (signal !== undefined) {
+      refuse((await engine.prepare(engine.render(site), signal)).problems);
+      await mailboxes(site.mailbox_owners);
+    }
+    await this.#put(JSON.stringify(site));
     return lives ? await this.#touched.takeIn(() => this.#proof(), signal) : [];
   }
   #settle(newest: string, version: number): void {

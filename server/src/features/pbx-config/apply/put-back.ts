@@ -3,6 +3,7 @@ import { ServiceError, messageOf } from '../../../core/errors.ts';
 import { say } from '../../../core/said.ts';
 import { ofOtherEngine } from '../../../ports/engine-config.ts';
 import type { EngineConfig, EngineProblem, Proof } from '../../../ports/engine-config.ts';
+import type { Site } from '../../../ports/site.ts';
 import { wayBack } from './files.ts';
 import { hashOf } from './hashes.ts';
 import type { FileStep, KnownFile } from './journal.ts';
@@ -55,6 +56,16 @@ export async function leaveThere(deps: PutBackDeps, steps: readonly FileStep[]):
     deps,
     steps.filter((s) => disk.get(s.name) === s.after).map((s) => known(s.name, s.after)),
   );
+}
+
+/** Moves mailboxes where an error is only logged, because the engine needs its files even so. */
+export async function tryMailboxes(
+  { log, mailboxes }: Pick<RunDeps, 'log' | 'mailboxes'>,
+  owners: Site['mailbox_owners'],
+): Promise<void> {
+  await mailboxes(owners).catch((error: unknown) => {
+    log.error({ error: messageOf(error) }, 'folders of mailboxes could not be moved to their owners');
+  });
 }
 
 /** State of an engine started with the present files of the disk. */

@@ -7,7 +7,7 @@ import { rfc3339 } from '../../../core/clock.ts';
 import { ServiceError, messageOf } from '../../../core/errors.ts';
 import type { EngineFiles, Proof } from '../../../ports/engine-config.ts';
 import { checkModel } from '../check.ts';
-import { difference, ownersBetween } from '../model.ts';
+import { difference, mailboxOwners } from '../model.ts';
 import type { Model } from '../model.ts';
 import type { RunDeps } from './deps.ts';
 import type { JournalTables } from './journal.ts';
@@ -16,7 +16,7 @@ import { findDrift, knownNow, stepsTo } from './files.ts';
 import { isOver } from './journal.ts';
 import type { FileStep } from './journal.ts';
 import { patiently } from './patience.ts';
-import { leaveThere, proofOfDisk, putBack } from './put-back.ts';
+import { leaveThere, proofOfDisk, putBack, tryMailboxes } from './put-back.ts';
 import { pruneVersions } from './versions.ts';
 import type { Transaction } from 'kysely';
 
@@ -257,7 +257,7 @@ export class ApplyRun {
       throw new NotAsMeant('The objects in the engine differ from the new version.', problems);
   }
   async #forward(files: EngineFiles, names: readonly string[], proof: Proof): Promise<void> {
-    const { engine, objects } = this.#deps;
+    const { engine } = this.#deps;
     const live = names.filter((name) => !this.#now.restart.files.includes(name));
     await engine.write(new Map([...files].filter(([name]) => this.#steps.some((s) => s.name === name))));
     const left = await stepsTo(engine, files);
@@ -266,7 +266,7 @@ export class ApplyRun {
         'A file on the disk is not what was written.',
         left.map((s) => ({ object: null, file: s.name, words: 'it is not what was written' })),
       );
-    await this.#deps.mailboxes(ownersBetween(objects.applied(), this.#wanted.target));
+    await this.#deps.mailboxes(mailboxOwners(this.#wanted.target));
     if (live.length === 0) return;
     await this.#enter('reloading');
     this.#release = await this.#deps.hold();
@@ -298,7 +298,7 @@ export class ApplyRun {
     await this.#check(proof, names, 'all');
   }
   async #rollBack(cause: unknown, files: EngineFiles): Promise<ConfigApply> {
-    const { engine, objects, log } = this.#deps;
+    const { engine, log } = this.#deps;
     const why = this.#wordsOf(cause);
     log.warn({ apply: this.#now.id, error: messageOf(cause) }, 'an apply is rolled back');
     await this.#enter('rolling_back').catch(() => void (this.#now = this.#stepped('rolling_back')));
@@ -318,8 +318,8 @@ export class ApplyRun {
     const names = [...new Set([...written, ...this.#now.reloaded])].filter(
       (name) => !engine.needsRestart([name]).includes(name),
     );
+    await tryMailboxes(this.#deps, mailboxOwners(this.#deps.objects.applied()));
     try {
-      await this.#deps.mailboxes(ownersBetween(this.#wanted.target, objects.applied()));
       if (names.length > 0) {
         if (this.#now.reloaded.length === 0) this.#release = await this.#deps.hold();
         await this.#backInEngine(files, names);
@@ -366,13 +366,18 @@ export class ApplyRun {
     }
     try {
       if (proof !== null) await this.#forward(files, names, proof);
+      // A number can have another owner with equal files.
+      else await this.#deps.mailboxes(mailboxOwners(this.#wanted.target));
       const over = await this.#commit(files, proof !== null);
       this.#deps.committed();
       this.#deps.publishApply(over);
     } catch (error) {
       if (this.#closing.aborted) throw error;
-      if (proof === null)
-        return await this.#finish('rejected', `${this.#wordsOf(error)} Nothing was touched.`);
+      if (proof === null) {
+        const why = this.#wordsOf(error);
+        await tryMailboxes(this.#deps, mailboxOwners(this.#deps.objects.applied()));
+        return await this.#finish('rejected', `${why} Nothing was touched.`);
+      }
       if (isOver(this.#now.state)) throw error;
       return await this.#rollBack(error, files);
     }

@@ -9,7 +9,8 @@ for (const fault of ['refuses', 'lie'] as const)
   test(`standby files - the version after one that failed (${fault}) also loads the files of the failed one`, async () => {
     const world = new FakeWorld();
     let version = 1;
-    const site = { extensions: [], queues: [] } as unknown as Site;
+    const site = { extensions: [], queues: [], mailbox_owners: { 1013: 7 } } as unknown as Site;
+    const moved: Site['mailbox_owners'][] = [];
     world.extra = () =>
       new Map([
         ['features.conf', version === 1 ? 'old' : 'new'],
@@ -22,8 +23,10 @@ for (const fault of ['refuses', 'lie'] as const)
       newest: async () => version,
       restart: async () => {},
       running: () => true,
+      mailboxes: async (owners) => void moved.push(owners),
     });
     await files.write(false);
+    assert.deepEqual(moved, [{ 1013: 7 }]);
     world.boot();
     const signal = new AbortController().signal;
     version = 2;
@@ -37,4 +40,5 @@ for (const fault of ['refuses', 'lie'] as const)
       [files.version, files.problem, world.live?.get('features.conf'), world.live?.get('musiconhold.conf')],
       [3, null, 'new', '3'],
     );
+    assert.equal(moved.length, 3);
   });

@@ -3,9 +3,10 @@ import { messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
 import type { Site } from '../../../ports/site.ts';
-import { proofOfDisk } from './put-back.ts';
+import type { RunDeps } from './deps.ts';
+import { proofOfDisk, tryMailboxes } from './put-back.ts';
 
-export interface StandbyFilesDeps {
+export interface StandbyFilesDeps extends Pick<RunDeps, 'mailboxes'> {
   readonly engine: EngineConfig;
   readonly log: Log;
   /** The applied configuration, read from the site's store. */
@@ -89,6 +90,7 @@ export class StandbyFiles {
   async write(lives: boolean): Promise<readonly string[]> {
     const { engine, read } = this.#deps;
     const { version, site } = await read();
+    await tryMailboxes(this.#deps, site.mailbox_owners);
     const files = engine.render(site);
     await engine.certify(files);
     await this.#touched.write(files);
@@ -107,7 +109,7 @@ export class StandbyFiles {
   }
   /** Applies a newer version to the running engine. */
   async follow(signal: AbortSignal): Promise<void> {
-    const { engine, log, newest, read, running } = this.#deps;
+    const { engine, log, mailboxes, newest, read, running } = this.#deps;
     if (this.#version === null || !running()) return;
     const wanted = await newest();
     if (wanted === this.#version || wanted === this.#refused) return;
@@ -116,6 +118,7 @@ export class StandbyFiles {
       const files = engine.render(site);
       refuse((await engine.prepare(files, signal)).problems);
       await engine.certify(files);
+      await mailboxes(site.mailbox_owners);
       await this.#touched.write(files);
       const untaken = await this.#takeIn(files, signal);
       if (untaken.length > 0) await this.#deps.restart();

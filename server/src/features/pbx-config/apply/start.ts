@@ -2,13 +2,13 @@
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 import { messageOf } from '../../../core/errors.ts';
-import { EMPTY_MODEL, ownersBetween } from '../model.ts';
+import { mailboxOwners } from '../model.ts';
 import { findDrift, knownNow, stepsTo } from './files.ts';
 import type { StoredApply } from './journal.ts';
 import { isOver } from './journal.ts';
 import { hashOf } from './hashes.ts';
 import { patiently } from './patience.ts';
-import { leaveThere, problemsOf, proofOfDisk, putBack } from './put-back.ts';
+import { leaveThere, problemsOf, proofOfDisk, putBack, tryMailboxes } from './put-back.ts';
 import { ofOtherEngine } from '../../../ports/engine-config.ts';
 import type { EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
 import type { RunDeps } from './deps.ts';
@@ -35,12 +35,10 @@ export class FilesAtStart {
   }
   async run(): Promise<Started> {
     const { engine, journal, log, objects } = this.#deps;
+    await tryMailboxes(this.#deps, mailboxOwners(objects.applied()));
     // Other engines notice the new term by themselves, so only files of this engine are recovered.
     for (const { files, ...apply } of await journal.unfinished())
       await this.#recover({ ...apply, files: files.filter(({ name }) => !ofOtherEngine(name)) });
-    await this.#deps.mailboxes(ownersBetween(EMPTY_MODEL, objects.applied())).catch((error: unknown) => {
-      log.error({ error: messageOf(error) }, 'folders of mailboxes could not be moved');
-    });
     let written: readonly string[] = [];
     try {
       written = await this.#writeOwn();
