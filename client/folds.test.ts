@@ -394,3 +394,31 @@ test('folds - a leg of a snapshot that is only being dialled appears once it rin
     'the own device of a placed call comes first',
   );
 });
+
+test('folds - the same slot of two engines holds one call of each', () => {
+  const on = (node: string) => ({
+    slot: '701',
+    lot: 'default',
+    node,
+    call_id: `${node}:1`,
+    leg_id: `${node}:1`,
+    party: { number: '', name: '' },
+    since: rfc3339(T0),
+    parked_by: null,
+  });
+  const { parking } = FOLDS;
+  const records = new Map(
+    parking.read({ parked: [on('a')] } as unknown as Parameters<typeof parking.read>[0]),
+  );
+  const take = (type: string, data: object): string[] => {
+    const event = { type, data } as unknown as StreamEvent;
+    for (const { key, value } of parking.after(records, event))
+      if (value === undefined) records.delete(key);
+      else records.set(key, value);
+    return [...records].map(([key, { node }]) => `${key} at ${node}`);
+  };
+  for (const again of [1, 2])
+    assert.deepEqual(take('parking.slot_occupied', on('b')), ['701 at a', 'b:701 at b'], String(again));
+  assert.deepEqual(take('parking.slot_freed', { ...on('a'), reason: 'picked_up' }), ['b:701 at b']);
+  assert.deepEqual(take('parking.slot_freed', { ...on('b'), reason: 'picked_up' }), []);
+});

@@ -5,7 +5,7 @@
 import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { Call, Leg } from '@offhook/contract/calls.ts';
 import type { SnapshotData } from '@offhook/contract/snapshots.ts';
-import type { ParkedCall } from '@offhook/contract/parking.ts';
+import type { ParkedCall, SlotFreed } from '@offhook/contract/parking.ts';
 import type { Presence } from '@offhook/contract/extensions.ts';
 import type { Queue, QueueCaller } from '@offhook/contract/queues.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
@@ -47,7 +47,7 @@ export interface StoreRecords {
   readonly agents: AgentSummary;
   readonly queues: QueueState;
   readonly calls: CallState;
-  /** By slot. */
+  /** By slot, or by `node:slot` where the same slot of another engine is occupied already. */
   readonly parking: ParkedCall;
 }
 export type StoreTopic = keyof StoreRecords;
@@ -365,11 +365,23 @@ export const callsFold: Fold<CallState> = {
   },
 };
 
+const slotKey = (records: Records<ParkedCall>, { slot, node, leg_id }: Omit<SlotFreed, 'reason'>): string => {
+  for (const [key, one] of records) if (one.leg_id === leg_id && one.slot === slot) return key;
+  const there = records.get(slot);
+  return there === undefined || there.node === node ? slot : `${node}:${slot}`;
+};
 export const parkingFold: Fold<ParkedCall> = {
-  read: (data) => by((data as SnapshotData<'parking'>).parked, (one) => one.slot),
-  after(_records, event) {
-    if (event.type === 'parking.slot_occupied') return [{ key: event.data.slot, value: event.data }];
-    return event.type === 'parking.slot_freed' ? [{ key: event.data.slot, value: undefined }] : NONE;
+  read(data) {
+    const records = new Map<string, ParkedCall>();
+    for (const one of (data as SnapshotData<'parking'>).parked) records.set(slotKey(records, one), one);
+    return records;
+  },
+  after(records, event) {
+    if (event.type === 'parking.slot_occupied')
+      return [{ key: slotKey(records, event.data), value: event.data }];
+    return event.type === 'parking.slot_freed'
+      ? [{ key: slotKey(records, event.data), value: undefined }]
+      : NONE;
   },
 };
 

@@ -5,6 +5,10 @@ export const ParkedCall = z
   .object({
     slot: z.string().describe('Number to dial to retrieve the call.'),
     lot: z.string().describe('The parking lot the slot belongs to.'),
+    node: z
+      .string()
+      .optional()
+      .describe('Node of the engine that has the slot; absent in events of earlier versions.'),
     call_id: z.string(),
     leg_id: z.string(),
     party: z.object({ number: z.string(), name: z.string() }).describe('Parked party.'),
@@ -24,7 +28,13 @@ export const ParkingSnapshot = z.object({
 });
 export const ParkingReply = ParkingSnapshot.extend({ success: z.literal(true) });
 
-export const SlotFreed = ParkedCall.pick({ slot: true, lot: true, call_id: true, leg_id: true }).extend({
+export const SlotFreed = ParkedCall.pick({
+  slot: true,
+  lot: true,
+  node: true,
+  call_id: true,
+  leg_id: true,
+}).extend({
   reason: z
     .enum(['picked_up', 'timed_out', 'hung_up', 'engine_lost'])
     .describe(

@@ -1,3 +1,4 @@
+import { nodeOf } from '@offhook/contract/ids.ts';
 import type { BridgeId, ChannelId } from '@offhook/contract/ids.ts';
 import type { EngineChannel } from '../ports/engine.ts';
 import { touchAgent } from './agent-state.ts';
@@ -216,7 +217,8 @@ export function channelGone(s: State, t: Turn, id: ChannelId, code: number | nul
   unpair(s, ch);
   s.channels.delete(id);
   if (ch.extension !== null) takeFrom(s.legsOf, ch.extension, id);
-  if (ch.slot !== null) freeSlot(s, t, ch.slot, t.observed === 'resync' ? 'engine_lost' : 'hung_up');
+  if (ch.slot !== null)
+    freeSlot(s, t, nodeOf(id), ch.slot, t.observed === 'resync' ? 'engine_lost' : 'hung_up');
   leaveCall(s, t, ch, code, text);
   s.leaving.delete(id);
   s.peers.delete(id);
@@ -229,7 +231,7 @@ export function bridgeEntered(s: State, t: Turn, bridge: BridgeId, id: ChannelId
   if (ch.bridge !== bridge) unbridge(s, ch);
   addTo(s.bridges, bridge, id);
   const next = setChannel(s, t, ch, { bridge, holding, ...(holding ? {} : { slot: null }) });
-  if (!holding && ch.slot !== null) freeSlot(s, t, ch.slot, 'picked_up');
+  if (!holding && ch.slot !== null) freeSlot(s, t, nodeOf(id), ch.slot, 'picked_up');
   if (!holding && next.call !== null) checkAnswered(s, t, next);
 }
 export function bridgeLeft(s: State, t: Turn, bridge: BridgeId, id: ChannelId): void {

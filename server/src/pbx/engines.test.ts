@@ -2,8 +2,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bridgeId, callId, channelId, nodeId } from '@offhook/contract/ids.ts';
-import { Scene, bridge, call, chan, channel, node, snapshot } from '../../test/support/model-scene.ts';
+import {
+  Scene,
+  bridge,
+  call,
+  chan,
+  channel,
+  checkpointOf,
+  node,
+  snapshot,
+} from '../../test/support/model-scene.ts';
 import type { EngineChannel } from '../ports/engine.ts';
+import { createModel } from './model.ts';
 
 const B = nodeId('b');
 const far = (id: string, more: Partial<EngineChannel> = {}): EngineChannel =>
@@ -99,4 +109,42 @@ test('pbx engines - a snapshot shows the pair of a half that had none yet', () =
     }),
   });
   assert.equal(s.view.calls().length, 1);
+});
+
+test('pbx engines - the same slot of two engines holds one call of each', () => {
+  const s = new Scene();
+  const other = channelId(B, '1.9');
+  const legs = [
+    near.leg.channel,
+    far('1.9', { call: callId(B, '1.9'), endpoint: '1002', state: 'up', dialled: '1003' }),
+  ];
+  const rows = [chan('1.1'), other].map((id) => ({ channel: id, slot: '701', lot: 'default', since: 0 }));
+  const bridged = [chan('1.1'), other].map((id) => ({ bridge: bridge('lot'), channel: id, holding: true }));
+  for (const leg of legs) s.send({ type: 'channel.created', channel: leg });
+  for (const { bridge: lot, channel: id } of bridged)
+    s.send({ type: 'bridge.entered', bridge: lot, id, holding: true });
+  for (const { channel: id, slot, lot } of rows) s.send({ type: 'channel.parked', id, slot, lot });
+  const shown = (scene = s) => scene.view.parked().map((one) => `${one.node} ${one.slot} ${one.leg}`);
+  const both = [`${node} 701 ${chan('1.1')}`, `b 701 ${other}`];
+  assert.deepEqual(shown(), both);
+  const before = s.published.length;
+  s.send({
+    type: 'engine.snapshot',
+    why: 'resync',
+    snapshot: snapshot({ channels: legs, bridged, parked: rows }),
+  });
+  assert.deepEqual([shown(), s.published.length], [both, before]);
+
+  const journal = createModel();
+  journal.committed(s.published);
+  const model = createModel();
+  model.restore(checkpointOf(journal), []);
+  assert.deepEqual(shown(new Scene({ model, empty: true })), both);
+
+  s.send(gone(other));
+  assert.deepEqual(shown(), [both[0]]);
+  const freed = s.published.flatMap((e) =>
+    e.type === 'parking.slot_freed' ? [[e.data.node, e.data.leg_id]] : [],
+  );
+  assert.deepEqual(freed, [['b', other]]);
 });

@@ -72,7 +72,7 @@ export interface OpenFacts {
   readonly signed: Map<string, EventData<'phone.signed_in'>>;
   /** Switched time conditions, by name. */
   readonly switches: Map<string, 'open' | 'closed'>;
-  /** Occupied slots. */
+  /** Occupied slots, by leg: two engines may have slots with the same number. */
   readonly parked: Map<string, PublishedSlot>;
 }
 export const memberKey = (queue: string, extension: string): string => `${queue}\n${extension}`;
@@ -170,10 +170,10 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
       members.delete(memberKey(event.data.queue, event.data.extension));
       return;
     case 'parking.slot_occupied':
-      parked.set(event.data.slot, event.data);
+      parked.set(event.data.leg_id, event.data);
       return;
     case 'parking.slot_freed':
-      parked.delete(event.data.slot);
+      parked.delete(event.data.leg_id);
       return;
     case 'trunk.up':
     case 'trunk.down':
@@ -344,7 +344,7 @@ export function readFacts(text: string | null): OpenFacts {
     agents: new Map(read.agents ?? []),
     presence: new Map(read.presence),
     // Missing in a checkpoint of an earlier version.
-    parked: new Map(read.parked ?? []),
+    parked: new Map((read.parked ?? []).map(([, slot]: [string, PublishedSlot]) => [slot.leg_id, slot])),
     trunks: new Map(read.trunks ?? []),
     signed: new Map(read.signed ?? []),
     switches: new Map(read.switches ?? []),

@@ -52,7 +52,7 @@ import {
 } from './queues.ts';
 import { queueList, queueView } from './queue-view.ts';
 import { applySite } from './site.ts';
-import { parkedList, readParked } from './slots.ts';
+import { parkedList, readParked, slotKey } from './slots.ts';
 import { applySnapshot } from './snapshot.ts';
 import { phoneSigned, pinRefused } from './shared-phones.ts';
 import { emit, emptyState } from './state.ts';
@@ -208,7 +208,10 @@ function begin(before: State, facts: OpenFacts): State {
   }
   for (const id of facts.ended) s.ended.add(id as CallId, before.as_of);
   for (const [leg, visit] of facts.visits) s.publishedVisits.set(leg, visit);
-  for (const [slot, published] of facts.parked) s.parked.set(slot, readParked(published));
+  for (const published of facts.parked.values()) {
+    const parked = readParked(published);
+    s.parked.set(slotKey(parked.node, parked.slot), parked);
+  }
   for (const [key, member] of facts.members) s.publishedMembers.set(key, { ...member });
   for (const [extension, presence] of facts.presence) s.publishedPresence.set(extension, presence);
   for (const [name, trunk] of facts.trunks) s.publishedTrunks.set(name, trunk);

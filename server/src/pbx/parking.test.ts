@@ -81,6 +81,7 @@ test('pbx parking - a slot shows its call, since when and by which extension, un
     const { since, ...rest } = shown!;
     assert.deepEqual(rest, {
       ...SLOT,
+      node,
       call: call('1'),
       leg: chan('1'),
       party: { number: '1001', name: 'Person 1001' },

@@ -1,33 +1,37 @@
-import type { ChannelId } from '@offhook/contract/ids.ts';
+import { nodeOf } from '@offhook/contract/ids.ts';
+import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import type { EngineEventOf, EngineSnapshot, ParkedChannel } from '../ports/engine.ts';
 import { legBeside, legOf } from './calls.ts';
 import { setChannel } from './leg-state.ts';
 import { callRef, legRef, notePublished } from './legs.ts';
-import { freeSlot, occupySlot } from './slots.ts';
+import { freeSlot, occupySlot, slotKey } from './slots.ts';
 import { emit } from './state.ts';
 import type { State, Turn } from './state.ts';
 
 export function channelParked(s: State, t: Turn, { channel, slot, lot, since }: ParkedChannel): void {
   const ch = s.channels.get(channel);
   if (ch === undefined || ch.slot === slot) return;
-  if (ch.slot !== null) freeSlot(s, t, ch.slot, 'picked_up');
+  const node = nodeOf(channel);
+  if (ch.slot !== null) freeSlot(s, t, node, ch.slot, 'picked_up');
   const next = setChannel(s, t, ch, { slot });
   const leg = legOf(s, next);
-  const before = s.parked.get(slot);
+  const key = slotKey(node, slot);
+  const before = s.parked.get(key);
   // A slot holds one call at a time, so the end of the previous call was missed.
-  if (before !== undefined && before.leg !== leg?.id) freeMissed(s, t, slot, before.leg);
+  if (before !== undefined && before.leg !== leg?.id) freeMissed(s, t, node, slot, before.leg);
   const call = leg?.call == null ? undefined : s.calls.get(leg.call);
   if (leg === null || call === undefined) return;
   // The slot was already published before a restart.
-  if (s.parked.get(slot)?.leg === leg.id) return;
+  if (s.parked.get(key)?.leg === leg.id) return;
   for (const other of s.channels.values()) {
-    if (other.slot === slot && other.id !== channel) setChannel(s, t, other, { slot: null });
+    if (other.slot === slot && other.id !== channel && nodeOf(other.id) === node)
+      setChannel(s, t, other, { slot: null });
   }
   emit(t, 'call.parked', `calls/${call.id}`, {
     ...notePublished(s, { ...callRef(call), leg: legRef(s, leg) }),
     slot,
   });
-  occupySlot(s, t, { call, leg, slot, lot, since });
+  occupySlot(s, t, { call, leg, node, slot, lot, since });
 }
 
 const FREED = { retrieved: 'picked_up', timeout: 'timed_out', gave_up: 'hung_up' } as const;
@@ -39,7 +43,7 @@ export function channelUnparked(
   const ch = s.channels.get(id);
   if (ch === undefined || ch.slot !== slot) return;
   setChannel(s, t, ch, { slot: null });
-  freeSlot(s, t, slot, FREED[reason]);
+  freeSlot(s, t, nodeOf(id), slot, FREED[reason]);
 }
 
 /** Applies the slots of a snapshot; runs after its channels and bridges. */
@@ -49,19 +53,21 @@ export function seeParked(s: State, t: Turn, rows: EngineSnapshot['parked']): vo
   for (const ch of s.channels.values()) {
     if (ch.slot === null || (rows === undefined ? ch.holding : slots.get(ch.id) === ch.slot)) continue;
     setChannel(s, t, ch, { slot: null });
-    freeMissed(s, t, ch.slot, ch.id);
+    freeMissed(s, t, nodeOf(ch.id), ch.slot, ch.id);
   }
-  const occupied = new Set([...s.channels.values()].map((ch) => ch.slot));
-  for (const { slot, leg } of s.parked.values()) {
-    if (occupied.has(slot)) continue;
+  const occupied = new Set(
+    [...s.channels.values()].map(({ id, slot }) => (slot === null ? null : slotKey(nodeOf(id), slot))),
+  );
+  for (const [key, { node, slot, leg }] of s.parked) {
+    if (occupied.has(key)) continue;
     const ch = s.channels.get(leg);
     // If the engine does not list its slots, the journal's slot is kept while the call waits.
     if (rows === undefined && ch?.holding === true && ch.slot === null) setChannel(s, t, ch, { slot });
-    else freeMissed(s, t, slot, leg);
+    else freeMissed(s, t, node, slot, leg);
   }
 }
-function freeMissed(s: State, t: Turn, slot: string, id: ChannelId): void {
+function freeMissed(s: State, t: Turn, node: NodeId, slot: string, id: ChannelId): void {
   const ch = s.channels.get(id);
   const talks = ch !== undefined && legBeside(s, ch) !== null;
-  freeSlot(s, t, slot, talks ? 'picked_up' : ch === undefined ? 'engine_lost' : 'timed_out');
+  freeSlot(s, t, node, slot, talks ? 'picked_up' : ch === undefined ? 'engine_lost' : 'timed_out');
 }

@@ -283,7 +283,7 @@ export interface State {
   /** Last leg that each leg talked to; its extension is kept, since its channel may end before the parking event. */
   readonly peers: Map<ChannelId, { readonly id: ChannelId; readonly extension: string | null }>;
   readonly ended: Tombstones<CallId>;
-  /** By slot; at the start the slots that the journal has occupied. */
+  /** By `slotKey`; at the start the slots that the journal has occupied. */
   readonly parked: Map<string, LiveParked>;
   readonly queues: Map<string, Queue>;
   queueList: readonly LiveQueue[] | null;

@@ -48,9 +48,10 @@ export const wireCall = (call: LiveCall): Call => ({
   parties: partiesOf(call),
   legs: call.legs.map(legOf),
 });
-export const wireParked = ({ slot, lot, call, leg, party, since, by }: LiveParked): ParkedCall => ({
+export const wireParked = ({ slot, lot, node, call, leg, party, since, by }: LiveParked): ParkedCall => ({
   slot,
   lot,
+  node,
   call_id: call,
   leg_id: leg,
   party: { number: party.number, name: party.name },

@@ -1,6 +1,6 @@
 import type { TrunkChange } from '@offhook/contract/trunks.ts';
 import type { AgentSummary, ReadinessSource } from '@offhook/contract/agents.ts';
-import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
+import type { CallId, ChannelId, NodeId, OfferId } from '@offhook/contract/ids.ts';
 import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import type { CallDirection, Placed } from '@offhook/contract/directions.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
@@ -103,6 +103,8 @@ export interface LiveCall {
 export interface LiveParked {
   readonly slot: string;
   readonly lot: string;
+  /** The engine that has the slot; that of the leg may be another one. */
+  readonly node: NodeId;
   readonly call: CallId;
   readonly leg: ChannelId;
   /** The party on the slot. */

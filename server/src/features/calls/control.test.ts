@@ -816,6 +816,22 @@ test('calls - a call at another engine is neither picked up nor listened to, and
   assert.equal(rig.asked.length, 0);
 });
 
+test('calls - a slot is called at the engine of the caller', async (t) => {
+  const rig = await callsRig(t, {
+    confirm_ms: 20,
+    nodeOf: (extension) => nodeId(extension === '1002' ? 'b' : 'ast1'),
+  });
+  for (const extension of ['1002', '1005']) rig.scene.device(extension, 'NOT_INUSE');
+  rig.talk();
+  rig.scene.send({ type: 'channel.parked', id: chan('2'), slot: '701', lot: 'default' });
+  rig.scene.hangup('1');
+  const elsewhere = await rig.post(BOSS, '', { to: '701', from: '1002' });
+  assert.deepEqual([elsewhere.status, elsewhere.body.code], [404, 'not_found']);
+  assert.equal(rig.asked.length, 0);
+  assert.equal((await rig.post(BOSS, '', { to: '701', from: '1005' })).status, 504);
+  assert.equal(rig.asked.length, 1);
+});
+
 test('calls - any ring at an extension is picked up by permitted callers, also without the call’s id', async (t) => {
   const rig = await callsRig(t);
   for (const extension of ['1001', '1002']) rig.scene.device(extension, 'NOT_INUSE');

@@ -77,7 +77,7 @@ export class Placing {
     }
     const shown = wanted.caller_id ?? extension;
     this.#deps.guard.checkCallerId(extension, shown);
-    checkSlot(this.#deps, actor, wanted.to);
+    checkSlot(this.#deps, actor, wanted.to, this.#nodeOf(extension));
     const destination = await this.#deps.guard.admit(actor, extension, wanted.to);
     const plan = this.#placed({
       action: 'calls.originate',
@@ -116,7 +116,7 @@ export class Placing {
     if (call.legs.some((l) => l.extension === own.person.extension && l.state !== 'alerting')) {
       throw wrongState(say`${own.person.extension} is in this call already`);
     }
-    this.#isNear(own, leg.id);
+    this.#isNear(own, nodeOf(leg.id));
     if (!steersAll(actor) && group(leg.extension) !== mine) {
       throw new ServiceError('forbidden', 'this leg rings in another pick-up group');
     }
@@ -136,20 +136,21 @@ export class Placing {
   parked(actor: Actor, id: string, wanted: RetrieveRequest): Plan {
     const call = findCall(this.#deps, actor, id);
     if (!isAmong(actor, call.extensions)) throw noSuchCall();
-    const leg = call.legs.find((l) => l.slot !== null);
-    if (leg?.slot == null) throw wrongState('this call is neither on hold nor parked');
+    const parked = this.#deps.live.parked().find((one) => one.call === call.id);
+    if (parked === undefined) throw wrongState('this call is neither on hold nor parked');
+    const { leg, node, slot } = parked;
     const own = this.#ownOf(actor, wanted.from, wanted.device);
-    this.#isNear(own, leg.id);
+    this.#isNear(own, node);
     return this.#placed({
       action: 'calls.retrieve',
       own,
       ring_seconds: wanted.ring_seconds,
-      number: leg.slot,
+      number: slot,
       part: { does: 'call', caller_number: own.person.extension, limit_seconds: null },
-      about: { call_id: call.id, leg_id: leg.id },
+      about: { call_id: call.id, leg_id: leg },
       expects: [],
-      done: (_operationId, mine) => this.#deps.live.beside(mine.id)?.leg === leg.id,
-      detail: { slot: leg.slot },
+      done: (_operationId, mine) => this.#deps.live.beside(mine.id)?.leg === leg,
+      detail: { slot },
     });
   }
   /** Resolves once an answered leg for listening does listen: only then it can change its mode. */
@@ -198,7 +199,7 @@ export class Placing {
       .calls()
       .some(({ placed: p, legs }) => p === 'listen' && legs.some((l) => l.extension === extension));
     if (rings) throw wrongState('your devices already ring to listen, or listen to another call');
-    this.#isNear(own, leg.id);
+    this.#isNear(own, nodeOf(leg.id));
     return this.#placed({
       action: `calls.${does}`,
       own,
@@ -250,8 +251,8 @@ export class Placing {
     return engine.nodeOf?.(extension) ?? engine.node;
   }
   /** A device reaches calls of its own engine only. */
-  #isNear({ person: { extension } }: Own, leg: ChannelId): void {
-    if (nodeOf(leg) !== this.#nodeOf(extension))
+  #isNear({ person: { extension } }: Own, node: NodeId): void {
+    if (node !== this.#nodeOf(extension))
       throw wrongState(say`${extension} is at another engine than this call`);
   }
   #placed(plan: PlacedPlan): Plan {

@@ -1,5 +1,6 @@
 /** Finds the calls and legs that a caller may control. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { NodeId } from '@offhook/contract/ids.ts';
 import { callsOf, reaches } from '../../rights/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
@@ -76,11 +77,17 @@ export function callFor(deps: { live: LiveView; ended: EndedCalls }, actor: Acto
 
 /**
  * Checks a call to a parking slot, which takes the parked call. A person may take any parked call, as at a phone; an
- * API key only those of its extensions. Throws `not_found`, also for an empty slot.
+ * API key only those of its extensions. `node` is the engine that calls. Throws `not_found`, also for an empty slot.
  */
-export function checkSlot({ live, isSlot }: CallControlDeps, actor: Actor, number: string): void {
+export function checkSlot(
+  { live, isSlot }: CallControlDeps,
+  actor: Actor,
+  number: string,
+  node: NodeId,
+): void {
   if (!isSlot(number)) return;
-  const parked = live.calls().find((call) => call.legs.some((leg) => leg.slot === number));
+  const on = live.parked().find((one) => one.slot === number && one.node === node);
+  const parked = on && live.call(on.call);
   const may = parked !== undefined && (actor.caller.key === null || isAmong(actor, parked.extensions));
   if (!may) throw new ServiceError('not_found', 'there is no call on this slot');
 }

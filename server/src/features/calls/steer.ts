@@ -1,5 +1,6 @@
 /** Plans for a leg of an ongoing call: hang up, transfer, hold, park, digits, recording. */
 import type { LegChoice, RetrieveRequest, TransferRequest } from '@offhook/contract/call-control.ts';
+import { nodeOf } from '@offhook/contract/ids.ts';
 import { ignoreLate } from '../../commands/confirm.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
@@ -124,7 +125,7 @@ export class Steering {
   async blindTransfer(actor: Actor, id: string, { to, leg_id }: TransferRequest): Promise<Plan> {
     const { engine, live, guard } = this.#deps;
     const at = await talking(this.#deps, actor, id, leg_id);
-    checkSlot(this.#deps, actor, to);
+    checkSlot(this.#deps, actor, to, nodeOf(at.leg.id));
     const destination = await guard.admit(actor, at.leg.extension ?? actor.caller.username, to);
     if (this.#deps.isLot(to)) return this.#toLot(at, to);
     return {
@@ -171,7 +172,7 @@ export class Steering {
     const { engine, live } = this.#deps;
     const call = live.call(id);
     const mine = call?.legs.some((leg) => leg.id === wanted.leg_id) || (call && hasOwn(actor, call));
-    if (call?.legs.some((leg) => leg.slot !== null) && !mine) return null;
+    if (live.parked().some((one) => one.call === call?.id) && !mine) return null;
     const at = await talking(this.#deps, actor, id, wanted.leg_id);
     if (!at.leg.held_here) {
       throw wrongState(

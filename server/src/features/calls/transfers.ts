@@ -8,6 +8,7 @@
  */
 import type { CallTransfer, TransferRequest } from '@offhook/contract/call-control.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import { nodeOf } from '@offhook/contract/ids.ts';
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import { callsOf, reaches } from '../../rights/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -66,7 +67,7 @@ export class Transfers {
       if (this.#stateOf(t) !== 'canceled') throw wrongState('an attended transfer of this leg is under way');
       t.over = 'canceled';
     }
-    checkSlot(this.#deps, actor, to);
+    checkSlot(this.#deps, actor, to, nodeOf(leg.id));
     if (this.#deps.isLot(to)) {
       throw new ServiceError(
         'invalid_request',
