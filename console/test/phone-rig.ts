@@ -100,6 +100,37 @@ export async function withoutPath(page: Page, steps: () => Promise<void>): Promi
   await page.evaluate(`delete window.pathless.localDescription`);
 }
 
+/** Takes messages of the page's SIP connection out of their way. */
+export interface Wire {
+  /** True for a message of the page that is not passed on; `answer` sends the page one of the exchange instead. */
+  takes: (message: string, answer: (response: string) => void) => boolean;
+  /** Breaks the connection, which the page opens again. */
+  breaks: () => Promise<void>;
+}
+/** Reloads the page with a phone whose SIP connection leads through this wire. */
+export async function wired(page: Page): Promise<Wire> {
+  const wire: Wire = { takes: () => false, breaks: () => Promise.resolve() };
+  await page.routeWebSocket(/\/ws$/, (socket) => {
+    const exchange = socket.connectToServer();
+    socket.onMessage((message) => {
+      if (!wire.takes(String(message), (response) => socket.send(response))) exchange.send(message);
+    });
+    wire.breaks = async () => {
+      await exchange.close();
+      await socket.close({ code: 3001 });
+    };
+  });
+  await page.reload();
+  await ready(page);
+  await openPanel(page);
+  return wire;
+}
+/** A response of the exchange to this request, without a body. */
+export function responseTo(request: string, status: string): string {
+  const copied = request.split('\r\n').filter((line) => /^(?:Via|From|To|Call-ID|CSeq):/i.test(line));
+  return [`SIP/2.0 ${status}`, ...copied, 'Content-Length: 0', '', ''].join('\r\n');
+}
+
 export const panel = (page: Page) => page.getByRole('complementary', { name: 'Phone' });
 export const button = (page: Page, name: string) => panel(page).getByRole('button', { name, exact: true });
 /** A call of the page's panel, by who is on its other side. */

@@ -22,10 +22,12 @@ import {
   phoneOf,
   ready,
   renewsIce,
+  responseTo,
   says,
   soundOf,
   tabOf,
   talks,
+  wired,
   withoutPath,
 } from './phone-rig.ts';
 import type { Reported } from './phone-rig.ts';
@@ -306,6 +308,52 @@ describe('phone', () => {
     // The other way: what the engine says reaches the phone on its new connection.
     await button(b, 'Hang up').click();
     await says(a, 'Call ended');
+  });
+
+  test('phone - a hold that meets a re-INVITE of the exchange is sent again, and holds', async () => {
+    const [a, b] = await Promise.all([open('1008'), open('1009')]);
+    const wire = await wired(a);
+    await connect(a, '1009', b);
+    let met = 0;
+    wire.takes = (message, answer) => {
+      if (met > 0 || !message.startsWith('INVITE ')) return false;
+      met += 1;
+      answer(responseTo(message, '491 Request Pending'));
+      return true;
+    };
+    await button(a, 'Hold').click();
+    await says(a, 'On hold');
+    await held('1008', true);
+    assert.equal(met, 1);
+    await button(a, 'Resume').click();
+    await says(a, 'In the call');
+    await talks(b, '1009');
+    await button(a, 'Hang up').click();
+    await says(b, 'Call ended');
+  });
+
+  test('phone - the connection breaks before the exchange has the ACK of the answer: the call can be held and goes on', async () => {
+    const [a, b] = await Promise.all([open('1008'), open('1009')]);
+    const wire = await wired(a);
+    let lost = 0;
+    wire.takes = (message) => {
+      if (!message.startsWith('ACK ') || !message.includes('CSeq: 2 ACK')) return false;
+      lost += 1;
+      return lost === 1;
+    };
+    await connect(a, '1009', b);
+    await until('the ACK to be lost', () => lost === 1);
+    await wire.breaks();
+    await panel(a).getByRole('alert').getByText('There is no connection to the exchange').waitFor();
+    await a.getByRole('button', { name: 'Phone: in a call' }).waitFor();
+    await button(a, 'Hold').click();
+    await says(a, 'On hold');
+    await held('1008', true);
+    await button(a, 'Resume').click();
+    await says(a, 'In the call');
+    await talks(b, '1009');
+    await button(a, 'Hang up').click();
+    await says(b, 'Call ended');
   });
 
   test('phone - the way of the sound fails in a call: another one is found, and the call goes on for everybody', async () => {

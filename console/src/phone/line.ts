@@ -64,6 +64,13 @@ export class SoundHandler extends Web.SessionDescriptionHandler {
     if (body === null) throw new Error('no ICE candidate was found for the audio');
     return { ...found, body };
   }
+  /** Without it, the connection keeps an offer that was refused or not sent, and refuses every later one. */
+  async rollbackDescription(): Promise<void> {
+    const peer = this.peerConnection;
+    if (peer?.signalingState === 'have-local-offer') await peer.setLocalDescription({ type: 'rollback' });
+    else if (peer?.signalingState === 'have-remote-offer')
+      await peer.setRemoteDescription({ type: 'rollback' });
+  }
 }
 
 export class Line {

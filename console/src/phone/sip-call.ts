@@ -9,7 +9,7 @@ import type { Matched } from './match-legs.ts';
 import type { CallEnd, PhoneCall } from './phone-state.ts';
 import { countOf, createQualityMeter } from './quality.ts';
 import type { QualityReport } from './quality.ts';
-import { bye, refer, reinvite } from './sip-requests.ts';
+import { bye, refer, reinvite, repeatAck } from './sip-requests.ts';
 
 export interface SipCallDeps extends Pick<CallAudioDeps, 'microphone' | 'speaker'> {
   readonly onChange: () => void;
@@ -195,6 +195,7 @@ export class SipCall {
   /** After the network was away: sends our new address to the exchange and repairs the path of the sound. */
   async mend(): Promise<void> {
     if (this.session.state !== SessionState.Established) return;
+    repeatAck(this.session);
     const iceRestart = !this.#audio.connected;
     if (iceRestart) this.#show({ mending: true });
     try {

@@ -1,16 +1,7 @@
 /** Requests inside a SIP session, as promises. They reject with the status of the response as the message. */
-import { Inviter, RequestPendingError, SessionState } from 'sip.js';
+import { Core, Inviter, RequestPendingError, SessionState } from 'sip.js';
 import type { Session, URI, Web } from 'sip.js';
 
-/**
- * SIP.js keeps an offer that it could not send as the state of the connection, and then refuses every later one: without this, a
- * call whose network path was found too late once could never be held or repaired again.
- */
-async function dropOffer(session: Session): Promise<void> {
-  const handler = session.sessionDescriptionHandler as Web.SessionDescriptionHandler | undefined;
-  const peer = handler?.peerConnection;
-  if (peer?.signalingState === 'have-local-offer') await peer.setLocalDescription({ type: 'rollback' });
-}
 /** Limit of repetitions of a re-INVITE that met one of the exchange. */
 const GLARES = 3;
 /** Milliseconds before such a repetition (RFC 3261, 14.1): later where this side began the call, so that only one side waits long. */
@@ -48,11 +39,21 @@ function sendReinvite(session: Session, options: Web.SessionDescriptionHandlerOp
         },
       })
       .catch(async (error: unknown) => {
-        // The offer of another request is still on its way.
-        if (!(error instanceof RequestPendingError)) await dropOffer(session).catch(() => undefined);
+        // SIP.js drops a refused offer by itself, but not one that it could not send. The offer of another request stays.
+        if (!(error instanceof RequestPendingError))
+          await session.sessionDescriptionHandler?.rollbackDescription?.().catch(() => undefined);
         reject(error as Error);
       });
   });
+}
+
+/**
+ * Repeats the ACK of a call that this side began. Where the connection broke at the answer, the exchange has not received it: it
+ * refuses each re-INVITE until then, and ends the call 32 s after the answer.
+ */
+export function repeatAck(session: Session): void {
+  const { dialog } = session;
+  if (session instanceof Inviter && dialog instanceof Core.SessionDialog) dialog.ack();
 }
 
 /** Sends a REFER; resolves when the exchange reports success or ends the session, whichever comes first. */
