@@ -272,10 +272,27 @@ test('presence - the next holder of a number starts without a status', async (t)
   await r.say({ personal: 'away', note: 'Out' });
   const eve = r.directory.byExtension('1005')!;
   r.directory.remove('1005');
+  r.directory.put({ ...eve, id: 99 });
+  assert.deepEqual(r.own(), NOTHING, 'also before the statement has been deleted');
+  await until('colleagues see no status', () => r.shown()[0] === 'not_set');
+  await r.keepsOnly();
+  await r.say({ personal: 'chat', note: null });
+  await r.restart();
+  assert.equal(r.own().personal, 'chat');
+  r.directory.remove('1005');
   await r.clock.advance(0);
   await r.keepsOnly();
-  r.directory.put(eve);
-  assert.deepEqual(r.own(), NOTHING);
+});
+
+test('presence - do not disturb of the holder before ends with the change of the holder', async (t) => {
+  const r = await rig(t);
+  await r.say({ personal: 'dnd', note: 'Board' });
+  const eve = r.directory.byExtension('1005')!;
+  r.directory.remove('1005');
+  r.directory.put({ ...eve, id: 99 });
+  await r.keepsOnly();
+  assert.equal(r.pbx.kept.get('1005')?.dnd, false);
+  assert.deepEqual(r.shown().slice(0, 2), ['not_set', null]);
 });
 
 test('presence - a note is given out and erased with its person, and with the number in it', async (t) => {

@@ -82,7 +82,8 @@ export class Presence {
   async change(actor: Actor, change: PresenceChange): Promise<OwnPresence> {
     const extension = this.#ensureOwn(actor.caller);
     const { personal, note } = change;
-    const statement = { personal, note, expires_at: this.#timeOf(change) };
+    const person = this.#deps.directory.byExtension(extension)?.id ?? null;
+    const statement = { personal, note, expires_at: this.#timeOf(change), person };
     await this.#lanes.run(extension, () => this.#changeIn(actor, extension, statement));
     this.#woken.abort();
     return this.#ownOf(extension);
@@ -124,11 +125,12 @@ export class Presence {
     await this.#lanes.idle();
   }
 
-  #isOver(extension: string, { expires_at }: Statement): boolean {
-    return (
-      (expires_at !== null && expires_at <= this.#deps.clock.now()) ||
-      this.#deps.directory.byExtension(extension) === undefined
-    );
+  /** True for an expired statement, and for one of a person who no longer holds the extension. */
+  #isOver(extension: string, { expires_at, person }: Statement): boolean {
+    const { clock, directory } = this.#deps;
+    if (expires_at !== null && expires_at <= clock.now()) return true;
+    const holder = directory.byExtension(extension)?.id;
+    return holder === undefined || (person !== null && person !== holder);
   }
   #tell(extension: string, said: Said | null): void {
     this.#deps.tell({
@@ -155,7 +157,7 @@ export class Presence {
     };
   }
   /**
-   * Ends an expired statement: in the model first, then in the engine, on disk last, so that the service ends it again
+   * Ends a statement that is over: in the model first, then in the engine, on disk last, so that the service ends it again
    * after a restart in between.
    */
   async #end(extension: string): Promise<void> {

@@ -8,6 +8,8 @@ export interface Statement {
   readonly note: string | null;
   /** Milliseconds since 1970; null for no expiry. */
   readonly expires_at: number | null;
+  /** Id of the person who made it; null where an earlier version stored it. */
+  readonly person: number | null;
 }
 interface Tables {
   personal_presence: {
@@ -15,6 +17,7 @@ interface Tables {
     personal: Personal;
     note: string | null;
     expires_at: number | null;
+    person: number | null;
   };
 }
 export const migrations: readonly Migration[] = [
@@ -23,6 +26,12 @@ export const migrations: readonly Migration[] = [
     async up(db) {
       await createTable(db.schema)`personal_presence (
         extension text primary key, personal text not null, note text, expires_at integer)`;
+    },
+  },
+  {
+    id: '0110-presence-person',
+    async up(db) {
+      await db.schema.alterTable('personal_presence').addColumn('person', 'integer').execute();
     },
   },
 ];
