@@ -22,6 +22,8 @@ export interface ReconcilerDeps extends RuleDeps {
   readonly log: Log;
   readonly write: (extension: string, changes: FeatureChanges, time: number) => Promise<ExtensionFeatures>;
   readonly nextTime: (extension: string) => number;
+  /** True for settings of a former holder of the extension. */
+  readonly isLeftOver: (extension: string) => boolean;
 }
 export interface Reconciler {
   /** Compares all extensions if the engine's settings changed: O(people), else O(1). */
@@ -39,7 +41,7 @@ const RETRY = { first_ms: 500, most_ms: 15_000 } as const;
  * settings with the same or an older time come from an interrupted write.
  */
 export function reconciler(deps: ReconcilerDeps): Reconciler {
-  const { live, directory, intents, lanes, clock, log, write, nextTime } = deps;
+  const { live, intents, lanes, clock, log, write, nextTime, isLeftOver } = deps;
   const waiting = new Set<string>();
   const stopped = new AbortController();
   let seen: LiveView['features'] | null = null;
@@ -48,7 +50,7 @@ export function reconciler(deps: ReconcilerDeps): Reconciler {
   const settle = async (extension: string): Promise<void> => {
     const ours = intents.get(extension);
     const theirs = live.features.get(extension) ?? FEATURES_OFF;
-    if (directory.byExtension(extension) === undefined) {
+    if (isLeftOver(extension)) {
       // The next holder of this extension must not inherit its settings.
       const off = valuesOf(FEATURES_OFF);
       if (!holds(theirs, off)) await write(extension, off, nextTime(extension));
@@ -106,7 +108,8 @@ export function reconciler(deps: ReconcilerDeps): Reconciler {
       if (live.features !== seen) {
         seen = live.features;
         for (const extension of new Set([...seen.keys(), ...intents.extensions()])) {
-          if (differs(intents.get(extension), seen.get(extension))) waiting.add(extension);
+          if (differs(intents.get(extension), seen.get(extension)) || isLeftOver(extension))
+            waiting.add(extension);
         }
       }
       start();

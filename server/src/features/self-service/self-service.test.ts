@@ -351,3 +351,21 @@ test('self-service - who gets a number that somebody had before begins with noth
   await r.restart();
   assert.deepEqual(r.shown(), { extension: '1005', ...OFF });
 });
+
+test('self-service - a new holder without a break in between inherits no forward, also over a restart', async (t) => {
+  const r = await rig(t);
+  await r.set({ dnd_enabled: true, call_forward_number: '1006' });
+  await r.clock.advance(1_000);
+  r.directory.give('1005', r.clock.now());
+  assert.deepEqual(r.shown(), { extension: '1005', ...OFF }, 'also before the engine has forgotten it');
+  await r.service.idle();
+  assert.deepEqual([r.kept().dnd, r.kept().forward], [false, '']);
+  await r.clock.advance(1_000);
+  await r.set({ call_forward_number: '1004' });
+  await r.settle();
+  await r.restart();
+  assert.equal(r.shown().call_forward_number, '1004', 'the own one stays');
+  await r.restart(() => r.directory.give('1005', r.clock.now() + 1_000));
+  assert.deepEqual(r.shown(), { extension: '1005', ...OFF });
+  assert.equal(r.kept().forward, '');
+});

@@ -65,11 +65,17 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
   );
 
   /** Newest settings, changed by the service or by a phone whose change is not stored yet. */
-  const meant = (extension: string): ExtensionFeatures => {
+  const newest = (extension: string): ExtensionFeatures => {
     const [ours, theirs] = [intents.get(extension), live.features.get(extension)];
     if (ours === undefined || theirs === undefined) return ours ?? theirs ?? FEATURES_OFF;
     return theirs.changed_at > ours.changed_at ? theirs : ours;
   };
+  /** True for settings that no holder has, and for those made before the current holder received the extension. */
+  const isLeftOver = (extension: string): boolean =>
+    directory.byExtension(extension) === undefined ||
+    newest(extension).changed_at < (directory.heldSince?.(extension) ?? 0);
+  const meant = (extension: string): ExtensionFeatures =>
+    isLeftOver(extension) ? FEATURES_OFF : newest(extension);
   const nextTime = (extension: string): number =>
     Math.max(
       clock.now(),
@@ -91,7 +97,7 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
     await live.until(isShown, { ms: CONFIRM_MS, waitingFor: `the features of ${extension}` });
     return shown();
   };
-  const follower = reconciler({ ...deps, intents, lanes, write, nextTime });
+  const follower = reconciler({ ...deps, intents, lanes, write, nextTime, isLeftOver });
 
   const ensureMay = (who: Principal, extension: string): void => {
     const supervises = who.key === null && includesLevel(who.level, 'supervisor');
@@ -118,8 +124,8 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
     due: (extension) => follower.due(extension),
   };
   const forgetGone = directory.onChange(() => {
-    for (const extension of intents.extensions()) {
-      if (directory.byExtension(extension) === undefined) follower.due(extension);
+    for (const extension of new Set([...intents.extensions(), ...live.features.keys()])) {
+      if (isLeftOver(extension)) follower.due(extension);
     }
   });
   return {
