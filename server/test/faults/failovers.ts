@@ -6,11 +6,10 @@ import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { openPostgresSiteNodes } from '../../src/adapters/postgres/site-nodes.ts';
-import { canLead } from '../../src/features/nodes/state.ts';
 import { signIn } from '../support/api.ts';
 import { apply, ask as configure } from '../support/config-steps.ts';
 import { cuttable } from '../support/cuttable.ts';
-import { startNodes } from '../support/nodes.ts';
+import { ableToLead, startNodes } from '../support/nodes.ts';
 import type { TestNode, TestNodes } from '../support/nodes.ts';
 import { registerPhone } from '../support/phone.ts';
 import type { Phone, PhoneCall } from '../support/phone.ts';
@@ -183,9 +182,7 @@ export async function runFailovers(rounds: number, print: (line: string) => void
   for (let round = 0; round < rounds * FAULTS.length; round += 1) {
     const fault = FAULTS[round % FAULTS.length]!;
     const way = ways[leading.name as 'a' | 'b'];
-    await until('a standby that can lead', async () =>
-      (await known.list()).some((node) => node.name === next.name && canLead(node)),
-    );
+    await ableToLead(known, next.name);
     await knows(next);
     const calls = await Promise.all(pairs.map(([from, to]) => call(from, to)));
     const before = await states(leading);

@@ -5,7 +5,6 @@ import { after, before, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { openPostgresSiteNodes } from '../../src/adapters/postgres/site-nodes.ts';
-import { canLead } from '../../src/features/nodes/state.ts';
 import { drainNode, endDrain, nodeLines, switchTo } from '../../src/boot/nodes.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import type { SeenNode, SiteNodes } from '../../src/ports/site-nodes.ts';
@@ -15,7 +14,7 @@ import type { Person } from '../support/api.ts';
 import { apply, ask as configure } from '../support/config-steps.ts';
 import { cuttable } from '../support/cuttable.ts';
 import type { Cuttable } from '../support/cuttable.ts';
-import { startNodes } from '../support/nodes.ts';
+import { ableToLead, startNodes } from '../support/nodes.ts';
 import type { TestNode, TestNodes } from '../support/nodes.ts';
 import type { Phone } from '../support/phone.ts';
 import { startPostgres } from '../support/postgres.ts';
@@ -190,12 +189,8 @@ describe('nodes', () => {
       { seen: () => last },
     );
   };
-  const canTakeOver = (name: string): Promise<unknown> =>
-    until('a standby that can lead', async () =>
-      (await known.list()).some((node) => node.name === name && canLead(node)),
-    );
   const lead = async (name: string): Promise<void> => {
-    await canTakeOver(name);
+    await ableToLead(known, name);
     await switchTo(known, name, systemClock);
   };
 
@@ -288,7 +283,7 @@ describe('nodes', () => {
   test('nodes - a drain waits for the last call, is ended by a second command, and keeps the node out', async () => {
     const { a, b } = nodes;
     await a.leads();
-    await canTakeOver('b');
+    await ableToLead(known, 'b');
     const drains = async (node: TestNode) => (await node.readyz())?.checks['drain'] === 'failing';
     const said: string[] = [];
     const options = { seconds: 600, clock: systemClock, print: (line: string) => void said.push(line) };
@@ -321,7 +316,7 @@ describe('nodes', () => {
   test('nodes - a drain passes the site on with its calls when its time is over, and waits until they have ended', async () => {
     const { a, b } = nodes;
     await b.leads();
-    await canTakeOver('a');
+    await ableToLead(known, 'a');
     const said: string[] = [];
     await using one = await b.phone('1007');
     await using two = await b.phone('1008');

@@ -12,7 +12,7 @@ import { switchTo } from '../../src/boot/nodes.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { issueCertificate } from '../../src/adapters/certificates/local-authority.ts';
 import { askSip } from '../../src/adapters/asterisk/sip-probe.ts';
-import { startNodes } from '../support/nodes.ts';
+import { ableToLead, startNodes } from '../support/nodes.ts';
 import type { TestNode, TestNodes } from '../support/nodes.ts';
 import { registerPhone } from '../support/phone.ts';
 import type { Phone, PhoneOptions } from '../support/phone.ts';
@@ -144,6 +144,7 @@ describe('sip proxy', () => {
     const { a, b } = nodes;
     const known = openPostgresSiteNodes(url);
     try {
+      await ableToLead(known, 'a');
       await switchTo(known, 'a', systemClock);
     } finally {
       await known.close();

@@ -4,10 +4,9 @@ import { after, before, describe, test } from 'node:test';
 import { openPostgresSiteNodes } from '../../src/adapters/postgres/site-nodes.ts';
 import { drainNode, endDrain, nodeLines, switchTo } from '../../src/boot/nodes.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { canLead } from '../../src/features/nodes/state.ts';
-import type { SeenNode, SiteNodes } from '../../src/ports/site-nodes.ts';
+import type { SiteNodes } from '../../src/ports/site-nodes.ts';
 import { signIn } from '../support/api.ts';
-import { startNodes, startWebNode } from '../support/nodes.ts';
+import { ableToLead, startNodes, startWebNode } from '../support/nodes.ts';
 import type { TestNode, TestNodes } from '../support/nodes.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
@@ -78,10 +77,6 @@ describe('two versions', () => {
     await change('pause', { reason: 'training' });
     await change('unpause');
   }
-  const seen = async (name: string): Promise<SeenNode> =>
-    (await known.list()).find((node) => node.name === name)!;
-  const canTakeOver = (name: string): Promise<unknown> =>
-    until(`${name} to be a standby that can lead`, async () => canLead(await seen(name)));
   const steps = async (): Promise<number> =>
     (await server.run(url, `select id from offhook_migrations where id = '9999-newer'`)).length;
   async function update({ site }: TestNode): Promise<void> {
@@ -95,7 +90,7 @@ describe('two versions', () => {
     await drainNode(known, 'b', { seconds: 0, clock: systemClock, print: () => {} });
     await update(b);
     await endDrain(known, 'b');
-    await canTakeOver('b');
+    await ableToLead(known, 'b');
     assert.equal(await steps(), 0);
     await works(a);
   });
@@ -136,7 +131,7 @@ describe('two versions', () => {
   test('two versions - the former leader is updated and leads again, then the web node', async () => {
     const { a, b } = nodes;
     await update(a);
-    await canTakeOver('a');
+    await ableToLead(known, 'a');
     await switchTo(known, 'a', systemClock);
     await a.leads();
     await b.standsBy();

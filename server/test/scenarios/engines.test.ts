@@ -30,7 +30,7 @@ import { site as siteEvent } from '../support/model-scene.ts';
 import { registerPhone } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
 import { freePort } from '../support/ports.ts';
-import { PASSWORD, company, conference, ringGroup } from '../support/rendered-company.ts';
+import { PASSWORD, company, conference, queue, ringGroup } from '../support/rendered-company.ts';
 import { openTestStore } from '../support/test-store.ts';
 import { startTestEngine } from '../support/throwaway-engine.ts';
 import type { TestEngine } from '../support/throwaway-engine.ts';
@@ -52,11 +52,14 @@ function configured(b: OtherEngine): Site {
   return {
     ...whole,
     extensions: whole.extensions.map((e) => ({ ...e, engine: homeOf(e.extension) })),
-    queues: whole.queues.map((q) => ({
-      ...q,
-      engine: 'b',
-      ...(q.name === 'sales' && { otherwise: { kind: 'extension' as const, key: '1005' } }),
-    })),
+    queues: [
+      ...whole.queues.map((q) => ({
+        ...q,
+        engine: 'b',
+        ...(q.name === 'sales' && { otherwise: { kind: 'extension' as const, key: '1005' } }),
+      })),
+      queue({ name: 'desk', number: '520', members: [] }),
+    ],
   };
 }
 
@@ -106,7 +109,7 @@ describe('two engines of a site', () => {
     joined = joinEngines({
       first: follow(a, A),
       others: [follow(b, B)],
-      homeOf: { extension: homeOf, queue: () => 'b' },
+      homeOf: { extension: homeOf, queue: (name) => (name === 'desk' ? null : 'b') },
     });
     const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-engines-'));
     stack.defer(() => rm(folder, { recursive: true, force: true }));
@@ -314,6 +317,41 @@ describe('two engines of a site', () => {
     await until('no call', () => model.view.calls().length === 0);
     const joins = events.slice(from).filter((event) => event.type === 'queue.caller_joined');
     assert.equal(joins.length, 1);
+  });
+
+  test('engines - a caller is moved to a queue of the other engine, from either engine, and answered there', async () => {
+    for (const [own, position] of [
+      ['1001', 1],
+      ['1002', null],
+    ] as const) {
+      const from = events.length;
+      const call = await phones[own].invite('520');
+      const waiting = (name: string) => model.view.queue(name)?.callers ?? [];
+      await until('the caller in the first queue', () => waiting('desk').length === 1);
+      const { channel, leg } = waiting('desk')[0]!;
+      const to = { queue: 'support', number: '500', position, priority: 3 };
+      await joined.takeCaller('desk', channel, to);
+      const offer = await phones['1003'].incoming(call);
+      await until('the caller in the other queue', () => waiting('support').length === 1);
+      assert.deepEqual(waiting('desk'), []);
+      assert.equal(waiting('support')[0]!.leg, leg);
+      await joined.resynced();
+      assert.equal(waiting('support')[0]!.priority, 3);
+      assert.equal(offer.party.number, own);
+      await offer.answer();
+      await call.bridged();
+      assert.equal(model.view.calls().length, 1);
+      await call.hangup();
+      await until('no call', () => model.view.calls().length === 0);
+      const types = events.slice(from).map((event) => event.type);
+      for (const [type, times] of [
+        ['call.started', 1],
+        ['queue.caller_joined', 2],
+        ['offer.accepted', 1],
+        ['call.ended', 1],
+      ] as const)
+        assert.equal(types.filter((one) => one === type).length, times, `${own} ${type}`);
+    }
   });
 
   test('engines - people of both engines meet in one conference', async () => {

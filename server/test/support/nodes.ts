@@ -1,4 +1,6 @@
 /** Two engine nodes of one site on one machine: own service, engine, ports and data folder each, one database. */
+import { canLead } from '../../src/features/nodes/state.ts';
+import type { SiteNodes } from '../../src/ports/site-nodes.ts';
 import { registerPhone } from './phone.ts';
 import type { Phone } from './phone.ts';
 import { startSite } from './site.ts';
@@ -23,6 +25,19 @@ export interface TestNodes extends AsyncDisposable {
   /** Passwords of desk phones by extension. */
   readonly passwords: ReadonlyMap<string, string>;
 }
+/** Resolves once the stored reports say that this node can lead: they come later than what the node itself answers. */
+export const ableToLead = (known: Pick<SiteNodes, 'list'>, name: string): Promise<unknown> => {
+  let seen: unknown;
+  return until(
+    `${name} to be reported as able to lead`,
+    async () => {
+      const node = (await known.list()).find((one) => one.name === name);
+      seen = node;
+      return node !== undefined && canLead(node);
+    },
+    { seen: () => ({ seen }) },
+  );
+};
 /** Starts a web node of a site whose store is the database `url`. */
 export const startWebNode = (
   name: string,
