@@ -628,6 +628,8 @@ export interface CallerRuleVerbs {
 }
 /** Position at which a caller shall wait. */
 export interface QueuePlace {
+  /** The queue's name; it may be at another engine than the caller. */
+  readonly queue: string;
   /** The queue's number. */
   readonly number: string;
   /** From 1, among callers of the same priority; null for the end. */

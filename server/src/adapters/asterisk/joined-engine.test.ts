@@ -64,6 +64,7 @@ function scripted(name: string) {
     pauseEverywhere: verb('pauseEverywhere'),
     keepFeatures: verb('keepFeatures'),
     keepSwitch: verb('keepSwitch'),
+    takeCaller: verb('takeCaller'),
     status: () => link,
     keepCustomers: of.customers.keep,
     storedCustomers: of.customers.stored,
@@ -294,6 +295,19 @@ test('joined engines - a verb goes to the engine of its channel, queue or extens
   assert.equal(joined.nodeOf!('1002'), 'b');
   assert.deepEqual([joined.status(), joined.status(nodeId('b'))], [a.link, b.link]);
   assert.throws(() => joined.hangup(channelId(nodeId('c'), '1.1')), { code: 'engine_unavailable' });
+});
+
+test('joined engines - a caller is moved to a queue of another engine only while that engine is connected', async (t) => {
+  const { a, b, joined } = open(t);
+  const to = { queue: 'support', number: '500', position: null, priority: 0 };
+  const caller = channelId(nodeId('a'), '1.1');
+  b.link.link = 'down';
+  await assert.rejects(joined.takeCaller('sales', caller, to), { code: 'engine_unavailable' });
+  await joined.takeCaller('sales', caller, { ...to, queue: 'other' });
+  await joined.takeCaller('sales', caller, null);
+  b.link.link = 'up';
+  await joined.takeCaller('sales', caller, to);
+  assert.deepEqual([a.asked, b.asked], [['takeCaller sales', 'takeCaller sales', 'takeCaller sales'], []]);
 });
 
 test('joined engines - nothing is copied to an engine before the state of the first one is known', async (t) => {

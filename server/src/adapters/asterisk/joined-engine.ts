@@ -336,6 +336,13 @@ export function joinEngines({
     forgetLastCallers: (options) => kept((one) => one.forgetLastCallers(options), 'last callers'),
     keepWakeable: (changes, options) => kept((one) => one.keepWakeable(changes, options)),
     setCallerPriority: (queue, ...rest) => ofQueue(queue).setCallerPriority(queue, ...rest),
-    takeCaller: (queue, ...rest) => ofQueue(queue).takeCaller(queue, ...rest),
+    async takeCaller(queue, caller, to, options) {
+      const one = ofQueue(queue);
+      const target = to === null ? one : ofQueue(to.queue);
+      // Between two engines the caller is called over, and a call to an engine that is away would end it.
+      if (target !== one && target.status().link !== 'up')
+        throw new ServiceError('engine_unavailable', `the engine ${target.node} is not connected`);
+      await one.takeCaller(queue, caller, to, options);
+    },
   };
 }

@@ -94,7 +94,7 @@ export function createCallerCommands({ engine, live, clock, tell, ms }: CallerDe
         return there ? caller : undefined;
       };
       const over = (): boolean => live.gone(visit.channel) || (stays && !waits(visit));
-      const place = { number: to.number, position: wanted.position ?? null, priority };
+      const place = { queue: to.name, number: to.number, position: wanted.position ?? null, priority };
       return {
         causes: stays
           ? causes(visit, 'queue.caller_changed')

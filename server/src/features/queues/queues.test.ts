@@ -116,7 +116,12 @@ test('queues - a caller is moved: marked before it is sent, a success once it wa
   });
   await until('it was sent', () => asked.length === 1);
   assert.deepEqual(asked, [
-    { verb: 'take', queue: 'support', caller: ID, to: { number: '510', position: 2, priority: 0 } },
+    {
+      verb: 'take',
+      queue: 'support',
+      caller: ID,
+      to: { queue: 'sales', number: '510', position: 2, priority: 0 },
+    },
   ]);
   assert.deepEqual(
     inputs.map((i) => i.type),

@@ -34,7 +34,7 @@ test('callers - a priority is set at once, by the name of the channel', async ()
 
 test('callers - a caller is taken only where the queue itself says that it still waits there', async () => {
   const { sent, verbs } = rig();
-  await verbs.takeCaller('support', ANN, { number: '510', position: 2, priority: 7 });
+  await verbs.takeCaller('support', ANN, { queue: 'sales', number: '510', position: 2, priority: 7 });
   await verbs.takeCaller('support', ANN, null);
   assert.deepEqual(sent, [
     ['QueueChangePriorityCaller', { Queue: 'support', Caller: NAME, Priority: '7' }],
@@ -44,7 +44,7 @@ test('callers - a caller is taken only where the queue itself says that it still
   ]);
   const gone = rig(['Unable to change priority caller on queue: No such caller']);
   await assert.rejects(
-    gone.verbs.takeCaller('support', ANN, { number: '510', position: null, priority: 0 }),
+    gone.verbs.takeCaller('support', ANN, { queue: 'sales', number: '510', position: null, priority: 0 }),
     code('no_such_caller'),
   );
   assert.equal(gone.sent.length, 1, 'nobody is torn from an agent');
@@ -60,7 +60,7 @@ test('callers - a refusal has its own code; a channel that is not there is asked
 
 test('callers - what the wire or the dialplan cannot take is refused, and nothing is sent', async () => {
   const { sent, verbs } = rig();
-  const to = { number: '510', position: 1, priority: 0 };
+  const to = { queue: 'sales', number: '510', position: 1, priority: 0 };
   for (const bad of [
     { ...to, number: '' },
     { ...to, number: '5a' },

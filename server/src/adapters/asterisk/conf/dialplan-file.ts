@@ -172,8 +172,11 @@ const queue = (q: SiteQueue, plan: CallPlan, recording: RecordingSteps): ConfTex
     ...waiting(q, plan, recording, nothing),
   ]);
 /** Destination of callers that a supervisor moves out of a queue: `<number>*<position>*<priority>`, position 0 for the end. */
+const movedTo = (q: SiteQueue): ConfText => conf`_${dialled(q.number, `queue ${q.name}: number`)}*X.`;
 const moved = (q: SiteQueue, plan: CallPlan, recording: RecordingSteps): ConfText =>
-  exten(conf`_${dialled(q.number, `queue ${q.name}: number`)}*X.`, [
+  exten(movedTo(q), [
+    // A caller that another engine moves here arrives by a new call.
+    ...((plan.site.engines ?? []).length === 0 ? [] : [conf`Answer()`]),
     conf`Set(QUEUE_PRIO=$\{CUT(EXTEN,*,3)})`,
     ...waiting(q, plan, recording, conf`,,,,$\{CUT(EXTEN,*,2)}`),
   ]);
@@ -300,10 +303,16 @@ ${numbersOf(INTERNAL)}${outboundInclude(site)}${joined(
       engineContexts(plan, instance, recording),
       context(conf`services`, site.services.map(service)),
       codeContexts(site),
-      context(conf`queue-moved`, [
-        ...here.queues.map((q) => moved(q, plan, recording)),
-        exten(conf`withdrawn`, [left(conf`WITHDRAW`), ...NOBODY]),
-      ]),
+      homed(
+        conf`queue-moved`,
+        site,
+        [
+          ...here.queues.map((q) => moved(q, plan, recording)),
+          exten(conf`withdrawn`, [left(conf`WITHDRAW`), ...NOBODY]),
+        ],
+        site.queues,
+        movedTo,
+      ),
       ...here.queues.map((q) => exit(q, plan)),
       context(conf`agent-queues`, agentQueues(here.queues)),
       call(recording),

@@ -51,8 +51,22 @@ test('conf/engine-trunks - an extension of another engine is a number that leads
 
 test('conf/engine-trunks - a call from another engine reaches only what is homed here', () => {
   const dialplan = renderCompany(twoEngines(), settings).get('extensions.conf')!;
-  assert.deepEqual(contextOf(dialplan, 'arrivals'), ['include => people-here', 'include => queues-here']);
+  assert.deepEqual(
+    contextOf(dialplan, 'arrivals'),
+    ['people', 'queues', 'queue-moved'].map((name) => `include => ${name}-here`),
+  );
   assert.ok(contextOf(dialplan, 'from-engines').includes(' same => n,Goto(arrivals,${EXTEN},1)'));
+});
+
+test('conf/engine-trunks - a caller is moved to a queue of another engine by a call there', () => {
+  const dialplan = renderCompany(twoEngines(), settings).get('extensions.conf')!;
+  const [include, number, ...steps] = contextOf(dialplan, 'queue-moved');
+  assert.equal(include, 'include => queue-moved-here');
+  assert.match(number!, /^exten => _510\*X\.,1,/);
+  assert.ok(steps.includes(' same => n,Goto(to-engine-b,${EXTEN},1)'));
+  const here = contextOf(dialplan, 'queue-moved-here');
+  assert.ok(here.some((line) => line.startsWith('exten => _500*X.,1,')));
+  assert.ok(here.every((line) => !line.includes('_510')));
 });
 
 test('conf/engine-trunks - engines sign in with the name of their node, and are known by their addresses', () => {

@@ -127,6 +127,7 @@ export function engineContexts(
 [arrivals]
 include => people-here
 include => queues-here
+include => queue-moved-here
 ${
   shared.length === 0
     ? nothing
