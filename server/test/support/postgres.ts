@@ -7,7 +7,7 @@ import path from 'node:path';
 import { Client } from 'pg';
 import { makePostgresServer } from '../../src/boot/postgres-server.ts';
 import { freePort } from './ports.ts';
-import { until } from './until.ts';
+import { PATIENCE_MS, until } from './until.ts';
 
 export const PASSWORD = 'a secret that no log may hold';
 /** Ends the server and removes its folder when its input ends, also after a kill of the test. */
@@ -57,7 +57,7 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
   const signal = (name: NodeJS.Signals): void => all().forEach((one) => send(one, name));
 
   async function run(url: string, text: string): Promise<Record<string, unknown>[]> {
-    const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: PATIENCE_MS });
     client.on('error', () => {});
     try {
       await client.connect();
