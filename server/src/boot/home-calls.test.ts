@@ -17,6 +17,7 @@ import type { SeenNode } from '../ports/site-nodes.ts';
 import {
   BODY_HEADER,
   HOME_PATH,
+  BEAT_MS,
   MANAGER_PATH,
   TakenProofs,
   TermGate,
@@ -50,7 +51,9 @@ async function open(t: TestContext) {
   let unsettled = 0;
   const gate = new TermGate(() => (unsettled += 1));
   const reads: (number | null)[] = [];
+  const end: { read_at: number | null } = { read_at: null };
   const records: CallRecords = {
+    caughtUpAt: () => end.read_at,
     async *read(from, signal) {
       reads.push(from?.offset ?? null);
       for (let n = (from?.offset ?? 0) + 1; n <= 3; n += 1) yield batch(n);
@@ -95,7 +98,7 @@ async function open(t: TestContext) {
       clock: systemClock,
       log: silent,
     }).of(name);
-  return { engines, gate, leader, listener, reads, url, unsettled: () => unsettled };
+  return { end, engines, gate, leader, listener, reads, url, unsettled: () => unsettled };
 }
 
 test('home calls - the leading node gets the accounts and a way to the manager interface, which ends with its term', async (t) => {
@@ -230,6 +233,27 @@ test('home calls - the leading node gets a bounded number of connections, which 
   await until('that of the last one', () => engines.opened === 33);
   await listener.close();
   await until('the end of all with that of the node', () => engines.closed === 33);
+});
+
+test('home calls - the leading node learns when all call records were read', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { end, leader, reads } = await open(t);
+  // Another stream read everything before this one.
+  end.read_at = Date.now() - 1_000;
+  const stop = new AbortController();
+  const { records } = leader(3);
+  let got = 0;
+  const reading = (async () => {
+    for await (const _ of records.read(null, stop.signal)) got += 1;
+  })();
+  await until('the records', () => got === 3);
+  assert.equal(records.caughtUpAt!(), null);
+  end.read_at = Date.now() + 1;
+  t.mock.timers.tick(BEAT_MS);
+  await until('the beat', () => records.caughtUpAt!() !== null);
+  assert.deepEqual(reads, [null]);
+  stop.abort();
+  await reading;
 });
 
 test('home calls - call records go on after the last one that was stored', async (t) => {

@@ -36,7 +36,7 @@ const HomeCall = z.discriminatedUnion('op', [
   z.object({ op: z.literal('read'), backup: z.boolean() }),
   z.object({ op: z.enum(['prove', 'put']), text: z.string() }),
   z.object({ op: z.literal('verify'), depth: z.enum(['all', 'changed']) }),
-  z.object({ op: z.literal('records'), from: Checkpoint.nullable() }),
+  z.object({ op: z.literal('records'), from: Checkpoint.nullable(), behind: z.boolean().optional() }),
 ]);
 export type HomeCall = z.infer<typeof HomeCall>;
 const Problems = z.object({
@@ -61,6 +61,11 @@ type Answers = typeof HOME_ANSWERS;
 export type HomeAnswers = { readonly [op in keyof Answers]: z.infer<Answers[op]> };
 /** Sealed content of the answer to `accounts`. */
 export const ManagerAccounts = z.object({ events: Account, actions: Account });
+/**
+ * A line of a silent stream of call records, if the request has `behind`: time in ms since all records were read; null until
+ * this stream has read them once.
+ */
+export const RecordBeat = z.object({ behind_ms: z.number().nullable() });
 /** A batch of call records; what is in a record is of the same version as the leading node. */
 export const RecordLine = z.looseObject({
   records: z.array(
@@ -148,6 +153,14 @@ function readCall(payload: string): HomeCall {
   if (!read.success) throw new ServiceError('not_found', 'this node runs another version of the service');
   return read.data;
 }
+/** Line of a `RecordBeat`; `began`: begin of the stream, in ms since 1970. */
+function beatOf(records: CallRecords, began: number): string {
+  const now = Date.now();
+  const at = records.caughtUpAt?.() ?? null;
+  // A time before the begin of this stream is that of another stream.
+  const behind_ms = at === null || at <= began ? null : now - at;
+  return `${JSON.stringify({ behind_ms } satisfies z.infer<typeof RecordBeat>)}\n`;
+}
 const notFound = (): ServiceError =>
   new ServiceError('not_found', 'there is no such path; the paths are listed in /api/v1/openapi.json');
 const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0]!;
@@ -199,16 +212,21 @@ export function homeRoutes(deps: HomeCallsDeps) {
         throw notFound();
     }
   };
-  /** One line for each batch, and empty ones while there is none. The leading node stores a batch before it takes the next. */
+  /**
+   * One line for each batch, and a `RecordBeat` or an empty line in each interval. The leading node stores a batch before it
+   * takes the next.
+   */
   const records = async (
-    from: CallRecordCheckpoint | null,
+    { from, behind = false }: HomeCall & { op: 'records' },
     response: ServerResponse,
     signal: AbortSignal,
   ): Promise<void> => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });
-    response.write('\n');
+    const began = Date.now();
+    const beatLine = (): string => (behind ? beatOf(deps.records, began) : '\n');
+    response.write(beatLine());
     const beat = setInterval(() => {
-      if (!response.writableNeedDrain) response.write('\n');
+      if (!response.writableNeedDrain) response.write(beatLine());
     }, BEAT_MS);
     try {
       for await (const batch of deps.records.read(from, signal))
@@ -228,7 +246,7 @@ export function homeRoutes(deps: HomeCallsDeps) {
     const payload = await bodyOf(request);
     if (bodyHash(payload) !== request.headers[BODY_HEADER]) throw notFound();
     const call = readCall(payload);
-    if (call.op === 'records') return await records(call.from, response, stop.signal);
+    if (call.op === 'records') return await records(call, response, stop.signal);
     const body = JSON.stringify(await answer(call, stop.signal));
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
     response.end(body);

@@ -26,6 +26,7 @@ import {
   HOME_PATH,
   MANAGER_PATH,
   ManagerAccounts,
+  RecordBeat,
   RecordLine,
   bodyHash,
   homeParts,
@@ -114,6 +115,8 @@ export class HomeEngine implements FarConfig {
   readonly #deps: HomeEnginesDeps & { readonly stop: AbortSignal };
   readonly #url: () => Promise<string | null>;
   #unsettled = false;
+  /** Time in ms when its call records were last read and stored to their end; null before the first time. */
+  #caughtUp: number | null = null;
   constructor(
     node: string,
     deps: HomeEnginesDeps & { readonly stop: AbortSignal },
@@ -132,7 +135,10 @@ export class HomeEngine implements FarConfig {
     const accounts = readAs(ManagerAccounts, JSON.parse(text.toString()));
     return { host: this.node, port: 0, ...accounts, dial: (signal) => this.#dial(signal) };
   }
-  readonly records: CallRecords = { read: (from, signal) => this.#records(from, signal) };
+  readonly records: CallRecords = {
+    read: (from, signal) => this.#records(from, signal),
+    caughtUpAt: () => this.#caughtUp,
+  };
   async disk() {
     return await this.#ask({ op: 'disk' });
   }
@@ -268,7 +274,7 @@ export class HomeEngine implements FarConfig {
     const timer = setTimeout(() => silent.abort(new Error('it is silent')), SILENT_MS);
     const signal = AbortSignal.any([stop, silent.signal]);
     try {
-      const response = await this.#post(url, { op: 'records', from }, signal);
+      const response = await this.#post(url, { op: 'records', from, behind: true }, signal);
       if (!response.ok || response.body === null) throw refusalOf(await response.json());
       let rest = '';
       const decoder = new TextDecoder();
@@ -277,8 +283,12 @@ export class HomeEngine implements FarConfig {
         const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
         rest = lines.pop()!;
         if (rest.length > MOST_LINE) throw new Error('a line is too long');
-        for (const line of lines)
-          if (line !== '') yield readAs(RecordLine, JSON.parse(line)) as unknown as CallRecordBatch;
+        for (const line of lines) {
+          const given: unknown = line === '' ? EARLIER : JSON.parse(line);
+          const beat = RecordBeat.safeParse(given).data;
+          if (beat === undefined) yield readAs(RecordLine, given) as unknown as CallRecordBatch;
+          else if (beat.behind_ms !== null) this.#caughtUp = this.#deps.clock.now() - beat.behind_ms;
+        }
         timer.refresh();
       }
     } finally {
@@ -288,6 +298,8 @@ export class HomeEngine implements FarConfig {
   }
 }
 const MOST_LINE = 16 * 1024 * 1024;
+/** The empty line of a node of an earlier version, whose records count as read. */
+const EARLIER: z.infer<typeof RecordBeat> = { behind_ms: 0 };
 function readAs<T extends z.ZodType>(schema: T, given: unknown): z.infer<T> {
   const read = schema.safeParse(given);
   if (!read.success) throw new Error('its node runs another version of the service');

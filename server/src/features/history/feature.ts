@@ -100,7 +100,12 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
     log,
     ingest,
     others: [...(deps.others?.keys() ?? [])],
-    caughtUpAt: () => records.caughtUpAt?.() ?? null,
+    caughtUpAt(node) {
+      const source = node === undefined ? records : deps.others?.get(node);
+      // The records of an engine whose reader reports no end count as read, so that they hold up nothing.
+      if (node !== undefined && source?.caughtUpAt === undefined) return clock.now();
+      return source?.caughtUpAt?.() ?? null;
+    },
   });
   const stop = new AbortController();
   const { signal } = stop;

@@ -147,7 +147,11 @@ function rig(scene: HistoryScene, now: number) {
   const store = openMemoryJournal();
   const journal = openJournal({ store, node: nodeId('ast1') });
   const published: DomainEvent[] = [];
-  const prover = (over: Store = scene.store, others: readonly string[] = []) =>
+  const prover = (
+    over: Store = scene.store,
+    others: readonly string[] = [],
+    caughtUpAt: (node?: string) => number | null = () => clock.now(),
+  ) =>
     createProver({
       others,
       store: over,
@@ -156,7 +160,7 @@ function rig(scene: HistoryScene, now: number) {
       journal,
       eventOf,
       ingest: scene.restart(over),
-      caughtUpAt: () => clock.now(),
+      caughtUpAt,
       publish(events) {
         published.push(...events);
         journal.append(events);
@@ -357,6 +361,28 @@ test('proof - a failed write loses no difference, and no difference is published
   clock.advance(60_000);
   await it.catchUp();
   assert.equal(differences(), 1);
+});
+
+test('proof - a call of another engine waits for the records of that engine, unless the engine is away', async () => {
+  for (const then of ['read', 'away'] as const) {
+    await using scene = await historyScene();
+    const real = recordedIn(scene, recorded('internal-answered'));
+    await scene.clear();
+    const { clock, journal, published, prover } = rig(scene, real.ended + 60_000);
+    let read: number | null = null;
+    // The ids of these calls are those of `ast1`.
+    const it = prover(scene.store, ['ast1'], (node) => (node === undefined ? clock.now() : read));
+    const differences = () => published.filter(({ type }) => type === 'history.difference').length;
+    journal.append(eventsOf(real));
+    await it.catchUp();
+    read = real.ended + 9_000;
+    await it.catchUp();
+    assert.equal(differences(), 0);
+    if (then === 'read') read = real.ended + 11_000;
+    else journal.append([{ ...event('engine.link_down', clock.now()), subject: 'engine/ast1' }]);
+    await it.catchUp();
+    assert.equal(differences(), 1, then);
+  }
 });
 
 test('proof - the end of a visit after the end of its call begins no other story', async () => {

@@ -13,6 +13,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import { nodeOf } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -49,8 +50,11 @@ export interface ProverDeps {
   readonly journal: JournalReader;
   readonly eventOf: (row: JournalRow) => DomainEvent;
   readonly ingest: Pick<Ingest, 'complete'>;
-  /** Time when the reader of the call records was last at the end of the file, in ms; null before the first time. */
-  readonly caughtUpAt: () => number | null;
+  /**
+   * Time when the call records of the leading engine, or of the engine of this other node, were last read to their end, in
+   * ms; null before the first time.
+   */
+  readonly caughtUpAt: (node?: string) => number | null;
   readonly publish: (events: readonly DomainEvent[]) => void;
   /** Nodes of the site's other engines. */
   readonly others?: readonly string[];
@@ -136,15 +140,22 @@ class JournalProver implements Prover {
     let completed = false;
     for (let all = false; !all;) {
       all = await this.#read();
-      completed = (await this.#proveStories(until)) || completed;
+      completed = (await this.#proveStories((node) => this.#untilOf(until, node))) || completed;
     }
     await this.#unknown.prove(until);
-    const named = await this.#proveAbsences(until);
-    const settled = await this.#settler.catchUp(until);
+    const untilOf = (node?: string): number => this.#untilOf(until, node);
+    const named = await this.#proveAbsences(untilOf);
+    const settled = await this.#settler.catchUp(untilOf);
     await this.#publishFindings();
     this.#forget();
     await this.#save(completed || named || settled);
     await this.#tidy();
+  }
+  /** Time until which the call records of an engine are complete, in ms; another engine that is away holds up nothing. */
+  #untilOf(until: number, node: string | undefined): number {
+    const read = node !== undefined && this.#others.includes(node);
+    if (!read || this.#absences.lasting.some(([away]) => away === node)) return until;
+    return Math.min(until, (this.#deps.caughtUpAt(node) ?? -Infinity) - GRACE_MS);
   }
   figures(): Promise<FindingFigures> {
     return figuresOf(this.#deps.store, this.#deps.clock.now());
@@ -247,8 +258,12 @@ class JournalProver implements Prover {
     return all;
   }
 
-  async #proveStories(until: number): Promise<boolean> {
-    const due = this.#stories.ended().filter((story) => story.end!.at <= until);
+  async #proveStories(untilOf: (node: string) => number): Promise<boolean> {
+    const due = this.#stories
+      .ended()
+      .filter((story) =>
+        [story.call, ...story.legs.keys()].every((id) => story.end!.at <= untilOf(nodeOf(id))),
+      );
     if (due.length === 0) return false;
     const stored = await storedOf(this.#db, due);
     let news = false;
@@ -277,12 +292,12 @@ class JournalProver implements Prover {
     );
   }
 
-  async #proveAbsences(until: number): Promise<boolean> {
+  async #proveAbsences(untilOf: (node?: string) => number): Promise<boolean> {
     let news = false;
     // Read once, and only where numbers are missing: an idle site has thousands of test calls.
     let read: Promise<readonly string[]> | undefined;
     const tests = (): Promise<readonly string[]> => (read ??= testChannels(this.#db));
-    for (const absence of this.#open.filter((a) => a.to <= until)) {
+    for (const absence of this.#open.filter((a) => a.to <= untilOf(a.node))) {
       const gaps = await gapsOf(this.#db, absence, this.#legs.keys(), tests, this.#others);
       if (gaps === null) continue;
       for (const { from, to, channels } of gaps) {

@@ -184,7 +184,7 @@ test('settle - a visit of the silence before a lost link is settled, unless an e
     // A restart of the service keeps both.
     const after = createSettler({ store: scene.store, clock, others: ['b'] });
     after.begin(before.unsettled, before.heard);
-    assert.equal(await after.catchUp(clock.now()), true);
+    assert.equal(await after.catchUp(() => clock.now()), true);
     const findings = await scene.store.db<Tables>().selectFrom('history_findings').select('kind').execute();
     assert.deepEqual(
       findings.map(({ kind }) => kind),
@@ -224,10 +224,13 @@ test('settle - a failed write loses no visit of an absence', async () => {
   };
   const settler = createSettler({ store, clock, others: [] });
   settler.add({ from: visit.from - 60_000, to: visit.to + 60_000 });
-  await assert.rejects(settler.catchUp(clock.now()), { code: 'store_unavailable' });
+  await assert.rejects(
+    settler.catchUp(() => clock.now()),
+    { code: 'store_unavailable' },
+  );
   broken = false;
   clock.advance(2_000);
-  assert.equal(await settler.catchUp(clock.now()), true);
+  assert.equal(await settler.catchUp(() => clock.now()), true);
   const findings = await scene.store.db<Tables>().selectFrom('history_findings').select('kind').execute();
   assert.deepEqual(
     findings.map(({ kind }) => kind),

@@ -160,10 +160,13 @@ export function createSettler({
       const known = [...new Set([...open, ...ended.keys()])];
       unsettled = [...unsettled, { ...absence, known }].slice(-KEPT);
     },
-    /** Settles absences that ended before `until`; true if one is now complete. Throws `store_unavailable`. */
-    async catchUp(until: number): Promise<boolean> {
+    /**
+     * Settles absences that ended before the call records of their engine were complete (`untilOf`, in ms); true if one is
+     * now complete. Throws `store_unavailable`.
+     */
+    async catchUp(untilOf: (node?: string) => number): Promise<boolean> {
       const now = clock.now();
-      const due = unsettled.filter((a) => a.to <= until);
+      const due = unsettled.filter((a) => a.to <= untilOf(a.node));
       if (due.length === 0 || (now - lookedAt < EVERY_MS && now >= lookedAt)) return false;
       lookedAt = now;
       let news = false;
