@@ -67,7 +67,7 @@ test('agents - the reason is found by id or name in any case, and is the first b
   }
 });
 
-test('agents - a reason is known by its name for people, and shown by its id', async (t) => {
+test('agents - a reason is accepted by its name, and shown by its id', async (t) => {
   const reasons = [reasonFixture('break', 'Break'), reasonFixture('back_office', 'Büro, hinten')];
   const directory = directoryFixture(demoPeople(), demoQueues(), reasons);
   const { pbx, act } = await agentsRig(t, { directory });
@@ -100,7 +100,7 @@ test('agents - an action that already holds is a success that sends nothing', as
   assert.equal(pbx.sent.length, after);
 });
 
-test('agents - login adds the member paused and lets it go only once the engine shows it', async (t) => {
+test('agents - login adds the member paused and releases it only once the engine shows it', async (t) => {
   const { pbx, act } = await agentsRig(t);
   const reply = await act({ action: 'login', queue: '500' });
   assert.deepEqual(pbx.sent, [
@@ -127,7 +127,7 @@ test('agents - a paused agent that joins another queue stays paused there', asyn
   assert.ok(!pbx.sent.some((s) => s.verb === 'pause' && s.queue === 'sales'));
 });
 
-test('agents - logging out and in again forgets the pause', async (t) => {
+test('agents - a logout and login ends the pause', async (t) => {
   const { pbx, act } = await agentsRig(t);
   await act({ action: 'login' });
   await act({ action: 'pause' });
@@ -175,7 +175,7 @@ test('agents - reads change nothing and answer while the engine is away, marked 
   assert.equal(pbx.sent.length, sent);
 });
 
-test('agents - the status word follows the device, the call and the pause', async (t) => {
+test('agents - `status_key` follows the device, the call and the pause', async (t) => {
   const { pbx, act } = await agentsRig(t);
   const key = async () => (await act({ action: 'status' })).status_key;
   assert.equal(await key(), 'OFFLINE');
@@ -231,7 +231,7 @@ test('agents - a pause in all queues is one action of the engine, and one for ea
   );
 });
 
-test('agents - a member that leaves a queue while its pause is on the way is refused at once', async (t) => {
+test('agents - a pause is refused at once if its member leaves the queue meanwhile', async (t) => {
   const { pbx, act, fails } = await agentsRig(t);
   await act({ action: 'login' });
   pbx.script((s) => {
@@ -268,7 +268,7 @@ for (const oneTransaction of [false, true]) {
   });
 }
 
-test('agents - ready in several queues at once: each event carries the agent as the whole action leaves it', async (t) => {
+test('agents - ready in several queues at once: each event carries the agent after the whole action', async (t) => {
   const { pbx, act, fails } = await agentsRig(t);
   const readiness = async (work: () => Promise<unknown>) => {
     const from = pbx.published.length;

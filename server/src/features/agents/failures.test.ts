@@ -20,7 +20,7 @@ async function inTime<T>(
   throw new Error('not settled after 30 virtual seconds');
 }
 
-test('agents - unknown words are refused by their code before anything is sent', async (t) => {
+test('agents - unknown actions, reasons and queues are refused by their code before anything is sent', async (t) => {
   const { pbx, act, fails } = await agentsRig(t);
   await act({ action: 'login' });
   const sent = pbx.sent.length;
@@ -69,7 +69,11 @@ test('agents - nothing to change is a success only once the engine has answered'
   }
   assert.equal(pbx.sent.length, sent);
   pbx.onRoundTrip(() => pbx.linkDown());
-  assert.equal((await fails(asAlready[0]!)).code, 'engine_unavailable', 'gone while it was asked');
+  assert.equal(
+    (await fails(asAlready[0]!)).code,
+    'engine_unavailable',
+    'the engine was lost during the round trip',
+  );
 });
 
 test('agents - a change that appears during the round trip is made after all', async (t) => {
@@ -82,7 +86,7 @@ test('agents - a change that appears during the round trip is made after all', a
   assert.deepEqual(pbx.shows('support'), ['1003 ready']);
 });
 
-test('agents - nothing that could break out of a field reaches the engine', async (t) => {
+test('agents - no character that could end a field reaches the engine', async (t) => {
   const { pbx, act, fails } = await agentsRig(t);
   await act({ action: 'login' });
   const sent = pbx.sent.length;
@@ -118,7 +122,7 @@ test('agents - nothing that could break out of a field reaches the engine', asyn
   assert.equal(pbx.sent.length, sent);
 });
 
-test('agents - only the queues of the agent are acted on', async (t) => {
+test('agents - an action changes only the queues of the agent', async (t) => {
   const { pbx, act, fails } = await agentsRig(t);
   for (const request of [
     { action: 'login', queue: 'sales' },
@@ -136,7 +140,7 @@ test('agents - only the queues of the agent are acted on', async (t) => {
   assert.equal((await act({ action: 'pause', queue: 'sales' }, '1004')).is_paused, true);
 });
 
-test('agents - a static member is not logged out, and neither is the rest', async (t) => {
+test('agents - a logout with a static membership is refused for all queues', async (t) => {
   const { pbx, fails, act } = await agentsRig(t);
   pbx.member('support', '1003', { membership: 'static' });
   pbx.member('sales', '1003');
@@ -166,7 +170,7 @@ test('agents - while the link is down every change is 503 at once', async (t) =>
   assert.equal(pbx.sent.length, sent);
 });
 
-test('agents - a refusal carries the words of the engine, and the other queues are put back', async (t) => {
+test('agents - a refusal carries the message of the engine, and the other queues are restored', async (t) => {
   const { pbx, act, fails } = await agentsRig(t);
   await act({ action: 'login' });
   await act({ action: 'pause', reason: 'meeting' });
@@ -181,7 +185,7 @@ test('agents - a refusal carries the words of the engine, and the other queues a
   assert.equal(pause_reason, 'meeting');
 });
 
-test('agents - half a login is taken back', async (t) => {
+test('agents - an incomplete login is undone', async (t) => {
   const { pbx, fails } = await agentsRig(t);
   pbx.script((s) => (s.queue === 'sales' ? { refuse: 'No such queue' } : 'ok'));
   assert.equal((await fails({ action: 'login' })).code, 'engine_refused');
@@ -192,7 +196,7 @@ test('agents - half a login is taken back', async (t) => {
   assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [[], []]);
 });
 
-test('agents - half a logout is taken back, pause, reason and penalty included', async (t) => {
+test('agents - an incomplete logout is undone, including pause, reason and penalty', async (t) => {
   const { pbx, fails } = await agentsRig(t);
   pbx.member('support', '1003', { paused: true, paused_reason: 'lunch', penalty: 3 });
   pbx.member('sales', '1003');
@@ -226,11 +230,7 @@ test('agents - an undo that fails is reported queue by queue', async (t) => {
   pbx.script(() => 'ok');
   await clock.advance(60_000);
   await agents.idle();
-  assert.deepEqual(
-    pbx.shows('support'),
-    ['1003 ready'],
-    'what was refused is nobody’s choice and does not stay',
-  );
+  assert.deepEqual(pbx.shows('support'), ['1003 ready'], 'a refused action sets no intent and does not stay');
 });
 
 for (const [behaviour, about] of [
@@ -251,16 +251,16 @@ for (const [behaviour, about] of [
   });
 }
 
-test('agents - a login the engine never did is taken back without complaint', async (t) => {
+test('agents - the undo of a login that the engine never performed is no error', async (t) => {
   const { pbx, act, fails, clock } = await agentsRig(t);
   pbx.script((s) => (s.verb === 'add' ? 'hang' : 'ok'));
   const { value: error } = await inTime(clock, fails({ action: 'login' }));
   assert.equal(error.code, 'engine_timeout');
-  assert.equal(error.extras.body, undefined, 'nothing was half done');
+  assert.equal(error.extras.body, undefined, 'no queue has an incomplete change');
   assert.equal((await act({ action: 'status' })).in_queue, false);
 });
 
-test('agents - whoever pauses a new member while it is being logged in is not overruled', async (t) => {
+test('agents - a pause by other means during a login stays', async (t) => {
   const { pbx, act, clock } = await agentsRig(t);
   const { promise, resolve } = Promise.withResolvers<'ok'>();
   pbx.script((s) => (s.queue === 'sales' ? promise : 'ok'));
@@ -272,7 +272,7 @@ test('agents - whoever pauses a new member while it is being logged in is not ov
   assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 lunch'], ['1003 ready']]);
 });
 
-test('agents - a change without an answer that the engine shows is a success', async (t) => {
+test('agents - a change without an answer succeeds if the engine shows it', async (t) => {
   const { pbx, act } = await agentsRig(t);
   await act({ action: 'login' });
   pbx.script((s) => (s.queue === 'sales' ? 'slow' : 'ok'));
@@ -280,7 +280,7 @@ test('agents - a change without an answer that the engine shows is a success', a
   assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 lunch'], ['1003 lunch']]);
 });
 
-test('agents - a change that is done but never answered is 504 and taken back', async (t) => {
+test('agents - a performed change without an answer is 504 and undone', async (t) => {
   const { pbx, act, fails, clock } = await agentsRig(t);
   await act({ action: 'login' });
   pbx.script((s, i) => (s.queue === 'sales' && i === 5 ? 'mute' : 'ok'));
@@ -292,7 +292,7 @@ test('agents - a change that is done but never answered is 504 and taken back', 
   assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 ready'], ['1003 ready']]);
 });
 
-test('agents - the engine gone in the middle is 503 with the outcome of each queue', async (t) => {
+test('agents - an engine lost during an action is 503 with the outcome of each queue', async (t) => {
   for (const behaviour of ['cut', 'done-cut'] as const) {
     const { pbx, act, fails } = await agentsRig(t);
     await act({ action: 'login' });
@@ -312,7 +312,7 @@ test('agents - the engine gone in the middle is 503 with the outcome of each que
   }
 });
 
-test('agents - a change that cannot be written down is taken back and 503', async (t) => {
+test('agents - a change that cannot be stored is undone and 503', async (t) => {
   for (const [what, oneTransaction] of [
     ['store', false],
     ['audit', false],
@@ -354,7 +354,7 @@ test('agents - actions of one agent run one after the other, and agents do not w
   assert.deepEqual(order, ['lunch', 'ready', 'meeting']);
 });
 
-test('agents - one agent cannot pile up requests, nor act faster than the limit', async (t) => {
+test('agents - the waiting requests and the rate of one agent are limited', async (t) => {
   const { pbx, act, fails, clock } = await agentsRig(t, { waiting: 2, rate: { burst: 4, per_second: 1 } });
   await act({ action: 'login', queue: 'support' });
   pbx.script(() => 'hang');

@@ -29,7 +29,7 @@ const types = (rig: AgentsRig, from = 0): string[] =>
     .filter((e) => e.type.startsWith('agent.'))
     .map((e) => e.type.slice(6));
 
-test('agents follow - after a call the agent is held back in every queue, and let go at the deadline', async (t) => {
+test('agents follow - after a call the agent is paused in every queue until the deadline', async (t) => {
   const rig = await ready(t);
   const talk = await call(rig);
   const from = rig.pbx.published.length;
@@ -46,10 +46,10 @@ test('agents follow - after a call the agent is held back in every queue, and le
   assert.equal(shown(rig).since, new Date(released + 5_000).toISOString());
 });
 
-test('agents follow - a wrap-up ends at its deadline by a clock that was put back in it, with a hold and without one', async (t) => {
+test('agents follow - a wrap-up ends at its deadline after the clock was set back, with and without a pause', async (t) => {
   const rig = await ready(t);
   const sleep = rig.clock.sleep.bind(rig.clock);
-  // By a clock that was put back a wait of the machine ends before its time.
+  // If the clock is set back, a timer ends before the deadline.
   rig.clock.sleep = (ms, signal) => sleep(ms > 1_000 ? ms - 700 : ms, signal);
   await inWrapUp(rig);
   await rig.clock.advance(4_999);
@@ -73,7 +73,7 @@ test('agents follow - a queue without wrap-up pauses no member after a call', as
   assert.equal(shown(rig).state, 'available');
 });
 
-test('agents follow - a wrap-up pause is no choice of the agent: not in agent.php, not as intent, not after an engine restart', async (t) => {
+test('agents follow - a wrap-up pause is neither shown by agent.php nor an intent, and continues after an engine restart', async (t) => {
   const rig = await ready(t);
   await inWrapUp(rig);
   const reply = await rig.act({ action: 'status' });
@@ -82,12 +82,12 @@ test('agents follow - a wrap-up pause is no choice of the agent: not in agent.ph
   engineRestarts(rig);
   await rig.clock.advance(0);
   await rig.agents.idle();
-  assert.deepEqual(both(rig), [['1003 wrapup'], ['1003 wrapup']], 'back, and held back');
+  assert.deepEqual(both(rig), [['1003 wrapup'], ['1003 wrapup']], 'restored with the wrap-up pause');
   await rig.clock.advance(5_000);
   assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
 });
 
-test('agents follow - an engine that forgot the hold of a static member gets it again', async (t) => {
+test('agents follow - the wrap-up pause of a static member is restored after an engine restart', async (t) => {
   const rig = await agentsRig(t);
   rig.pbx.deviceState('1003', 'NOT_INUSE');
   rig.pbx.member('support', '1003', { membership: 'static' });
@@ -105,7 +105,7 @@ test('agents follow - an engine that forgot the hold of a static member gets it 
   assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
 });
 
-test('agents follow - actions of the system are never taken for a choice, after any resync', async (t) => {
+test('agents follow - pauses by the system set no intent, after any resync', async (t) => {
   const rig = await ready(t);
   const { pbx, clock } = rig;
   const resync = async (): Promise<void> => {
@@ -121,7 +121,7 @@ test('agents follow - actions of the system are never taken for a choice, after 
   await clock.advance(0);
   await rig.agents.idle();
   const added = pbx.sent.slice(sent).flatMap((s) => (s.verb === 'add' ? [s.reason] : []));
-  assert.deepEqual(added, ['login', 'login'], 'ready was chosen');
+  assert.deepEqual(added, ['login', 'login'], 'the intent is ready');
 
   await call(rig);
   await rig.run('1003', 'agents.logout');
@@ -130,10 +130,10 @@ test('agents follow - actions of the system are never taken for a choice, after 
   engineRestarts(rig);
   await clock.advance(0);
   await rig.agents.idle();
-  assert.deepEqual([pbx.sent.slice(sent), both(rig)], [[], [[], []]], 'signed out was chosen');
+  assert.deepEqual([pbx.sent.slice(sent), both(rig)], [[], [[], []]], 'the intent is absent');
 });
 
-test('agents follow - the hold is tried again while the engine refuses, and the deadline is no later for it', async (t) => {
+test('agents follow - a refused wrap-up pause is retried, and the deadline stays', async (t) => {
   const rig = await ready(t);
   rig.pbx.script(() => ({ refuse: 'not now' }));
   await inWrapUp(rig);
@@ -146,7 +146,7 @@ test('agents follow - the hold is tried again while the engine refuses, and the 
   assert.equal(shown(rig).state, 'available');
 });
 
-test('agents follow - while the engine does not let go the agent shows in wrap-up, and is let go when the link is back', async (t) => {
+test('agents follow - the agent stays in wrap-up while the engine is away, and is released when the link is back', async (t) => {
   const rig = await ready(t);
   await inWrapUp(rig);
   rig.pbx.linkDown();
@@ -177,7 +177,7 @@ for (const kill of [true, false]) {
   });
 }
 
-test('agents follow - a service that comes back after the deadline lets go at once', async (t) => {
+test('agents follow - a service that starts after the deadline ends the pause at once', async (t) => {
   const rig = await ready(t);
   await inWrapUp(rig);
   await rig.killService(() => {});
@@ -188,7 +188,7 @@ test('agents follow - a service that comes back after the deadline lets go at on
   assert.equal(shown(rig).state, 'available');
 });
 
-test('agents follow - finished early, extended within its bound, and neither outside a wrap-up', async (t) => {
+test('agents follow - a wrap-up is finished early or extended up to its limit; outside a wrap-up both are refused', async (t) => {
   const rig = await ready(t);
   const refused = async (data: object) =>
     (await rig.run('1003', 'agents.wrap-up', data).catch((e: unknown) => e)) as { code: string };
@@ -205,7 +205,7 @@ test('agents follow - finished early, extended within its bound, and neither out
   assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
   const sent = rig.pbx.sent.length;
   await rig.clock.advance(60_000);
-  assert.equal(rig.pbx.sent.length, sent, 'the deadline that was has no effect');
+  assert.equal(rig.pbx.sent.length, sent, 'the former deadline has no effect');
   assert.deepEqual(
     rig.trail.slice(-4).map(({ action, outcome }) => `${action} ${outcome}`),
     [
@@ -217,14 +217,14 @@ test('agents follow - finished early, extended within its bound, and neither out
   );
 });
 
-test('agents follow - *23 in a wrap-up ends it; *22 waits for its end and is not undone by it', async (t) => {
+test('agents follow - *23 ends a wrap-up; the pause of *22 begins at its end and stays', async (t) => {
   const rig = await ready(t);
   await inWrapUp(rig);
   for (const queue of ['support', 'sales'])
     rig.pbx.member(queue, '1003', { paused: false, paused_reason: '' });
   await rig.clock.advance(0);
   assert.equal(shown(rig).state, 'available');
-  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']], 'and is not held back again');
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']], 'and is not paused again');
 
   await inWrapUp(rig);
   for (const queue of ['support', 'sales']) {
@@ -237,7 +237,7 @@ test('agents follow - *23 in a wrap-up ends it; *22 waits for its end and is not
   assert.deepEqual(both(rig), [['1003 break'], ['1003 break']]);
 });
 
-test('agents follow - paused in one queue before the call: only the other is held back and let go', async (t) => {
+test('agents follow - with a pause in one queue before the call, only the other queue is paused and released', async (t) => {
   const rig = await ready(t);
   await rig.act({ action: 'pause', queue: 'sales', reason: 'meeting' });
   await inWrapUp(rig);
@@ -247,7 +247,7 @@ test('agents follow - paused in one queue before the call: only the other is hel
   assert.deepEqual([shown(rig).state, shown(rig).readiness.reason], ['not_ready', 'meeting']);
 });
 
-test('agents follow - a change during a call is sent now and effective afterwards; the last one wins', async (t) => {
+test('agents follow - a change during a call is sent at once and effective after it; the last one wins', async (t) => {
   const rig = await ready(t);
   const talk = await call(rig);
   const paused = await rig.run('1003', 'agents.pause', { reason: 'lunch' });
@@ -272,7 +272,7 @@ test('agents follow - a change during a call is sent now and effective afterward
   assert.deepEqual([shown(rig).state, shown(rig).readiness.reason], ['not_ready', 'meeting']);
 });
 
-test('agents follow - logged out in a call: out of the queues after the wrap-up, also by a service that was killed', async (t) => {
+test('agents follow - an agent that logs out during a call leaves the queues after the wrap-up, also after a kill of the service', async (t) => {
   for (const kill of [false, true]) {
     const rig = await ready(t);
     const talk = await call(rig);
@@ -292,7 +292,7 @@ test('agents follow - logged out in a call: out of the queues after the wrap-up,
     engineRestarts(rig);
     await rig.clock.advance(0);
     await rig.agents.idle();
-    assert.deepEqual(both(rig), [[], []], 'this was chosen');
+    assert.deepEqual(both(rig), [[], []], 'this is the intent');
   }
 });
 
@@ -306,7 +306,7 @@ test('agents follow - agent.php logs out at once, also during a call', async (t)
   assert.equal(shown(rig).state, 'logged_out');
 });
 
-test('agents follow - too many unanswered offers in a row take the agent out, visibly; ready ends it', async (t) => {
+test('agents follow - too many unanswered offers in a row pause the agent with an event; ready ends it', async (t) => {
   const rig = await ready(t, { noAnswerLimit: 2 });
   const miss = async (): Promise<void> => {
     rig.pbx.offer('sales', '1003').timeout();
@@ -325,15 +325,15 @@ test('agents follow - too many unanswered offers in a row take the agent out, vi
   engineRestarts(rig);
   await rig.clock.advance(0);
   await rig.agents.idle();
-  assert.deepEqual(both(rig), [['1003 no_answer'], ['1003 no_answer']], 'it holds over an engine restart');
+  assert.deepEqual(both(rig), [['1003 no_answer'], ['1003 no_answer']], 'it survives an engine restart');
   const back = await rig.run('1002', 'agents.unpause', { extension: '1003' });
   assert.deepEqual([back.agent.state, back.agent.not_responding], ['available', false]);
   assert.equal(back.agent.readiness.source, 'supervisor');
   await miss();
-  assert.equal(shown(rig).state, 'available', 'counted anew');
+  assert.equal(shown(rig).state, 'available', 'the count starts again');
 });
 
-test('agents follow - whoever refuses an offer was there: that is not counted', async (t) => {
+test('agents follow - a refused offer does not count as unanswered', async (t) => {
   const rig = await ready(t, { noAnswerLimit: 1 });
   rig.pbx.offer('sales', '1003').refuse();
   await rig.clock.advance(0);
@@ -341,7 +341,7 @@ test('agents follow - whoever refuses an offer was there: that is not counted', 
   assert.equal(shown(rig).state, 'available');
 });
 
-test('agents follow - a supervisor’s pause in a call is a supervisor’s when it counts', async (t) => {
+test('agents follow - a pause by a supervisor during a call keeps its source when it takes effect', async (t) => {
   const rig = await ready(t);
   const talk = await call(rig, 'sales');
   await rig.run('1002', 'agents.pause', { extension: '1003', reason: 'meeting' });
@@ -359,7 +359,7 @@ test('agents follow - the limit 0 pauses no agent', async (t) => {
   assert.equal(shown(rig).state, 'available');
 });
 
-test('agents follow - unreachable after the grace, not for a blink, and back at once', async (t) => {
+test('agents follow - an agent is unreachable after the grace period, not before, and reachable again at once', async (t) => {
   const rig = await ready(t);
   rig.pbx.deviceState('1003', 'UNAVAILABLE');
   await rig.clock.advance(14_000);
@@ -388,5 +388,5 @@ test('agents follow - an agent whose devices were never reached is unreachable a
   await rig.clock.advance(0);
   rig.pbx.deviceState('1003', 'UNAVAILABLE');
   await rig.clock.advance(14_000);
-  assert.equal(shown(rig).state, 'available', 'from now on it can be away for a moment');
+  assert.equal(shown(rig).state, 'available', 'from now on there is a grace period');
 });

@@ -47,7 +47,7 @@ test('agents - the reply over HTTP is decoded by real clients, from JSON and fro
   assert.deepEqual(pbx.shows('sales'), []);
 });
 
-test('agents - bodies of the wrong shape are 400 before anything happens', async (t) => {
+test('agents - invalid bodies are 400 before anything is sent', async (t) => {
   const { post, form, pbx } = await rig(t);
   await post({ action: 'login' });
   const sent = pbx.sent.length;
@@ -115,19 +115,19 @@ test('agents - a failure is a problem, never a success', async (t) => {
   assert.ok(Number(down.headers['retry-after']) > 0);
 });
 
-test('agents - a user is not an agent, and every request needs a session', async (t) => {
+test('agents - the level user is refused, and every request needs a session', async (t) => {
   const { post, pbx, host } = await rig(t);
   assert.equal((await post({ action: 'status' }, { authorization: 'Bearer token-user' })).statusCode, 403);
   assert.equal((await post({ action: 'status' }, { authorization: 'Bearer nobody' })).statusCode, 401);
   const get = await host.app.inject({ method: 'GET', url: PATH, headers: SIGNED_IN });
   assert.deepEqual([get.statusCode, get.headers.allow], [405, 'POST']);
-  // A supervisor is at least an agent, and works in no queue.
+  // A supervisor has the level agent, and is in no queue.
   const supervisor = await post({ action: 'pause' }, { authorization: 'Bearer token-supervisor' });
   assert.equal(supervisor.json<{ code: string }>().code, 'not_in_queue');
   assert.equal(pbx.sent.length, 0);
 });
 
-test('agents - a client that hangs up leaves nothing half done', async (t) => {
+test('agents - a client that disconnects leaves no incomplete change', async (t) => {
   const { host, pbx, act } = await rig(t);
   const { port } = await host.listen({ host: '127.0.0.1', port: 0 });
   const { promise, resolve: release } = Promise.withResolvers<'ok'>();

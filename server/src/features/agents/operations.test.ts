@@ -80,7 +80,7 @@ test('agents api - a supervisor reads all agents, an agent itself, a user none',
   }
 });
 
-test('agents api - changes by REST: oneself, others for a supervisor, each audited with its actor', async (t) => {
+test('agents api - an agent changes itself, a supervisor others, by REST, each audited with its actor', async (t) => {
   const { as, pbx, trail } = await rig(t);
   assert.equal((await as('agent')('POST', 'agents/1003/login')).statusCode, 200);
   const paused = await as('agent')('POST', 'agents/1003/pause', { reason: 'Lunch', queue: '500' });
@@ -127,7 +127,7 @@ test('agents api - changes by REST: oneself, others for a supervisor, each audit
   assert.equal(pbx.sent.length, sent);
 });
 
-test('agents api - a reason of the supervisor is refused to the agent itself, whatever it comes by', async (t) => {
+test('agents api - a reason for supervisors is refused to an agent, by every interface', async (t) => {
   const { as, act, fails, pbx } = await rig(t);
   await act({ action: 'login' });
   const own = await as('agent')('POST', 'agents/1003/pause', { reason: 'coaching' });
@@ -148,7 +148,7 @@ test('agents api - the catalogue of reasons, with the longest time of each', asy
   ]);
 });
 
-test('agents api - as a command by either name; one’s own extension may be left out, a key must name one it has', async (t) => {
+test('agents api - commands work by either name; the own extension may be left out, a key must name one of its own', async (t) => {
   const { command, refused, key, act } = await rig(t);
   await act({ action: 'login' });
   const mine = await command('1003', 'agent.pause', { reason: 'lunch' });
@@ -175,7 +175,7 @@ test('agents api - the state of the topic equals the list, limited to the visibl
   assert.deepEqual(AgentsSnapshot.parse(agents.snapshot([], 0)).agents, []);
 });
 
-test('agents api - a key of some queues changes an agent in these alone, whatever it asks for', async (t) => {
+test('agents api - a key limited to queues changes an agent in these queues only', async (t) => {
   const { command, refused, key, pbx } = await rig(t);
   const sales = key(['agents:control'], null, ['sales']);
   const extension = '1003';
@@ -212,7 +212,7 @@ test('agents api - a person that is not an agent cannot become a member; an agen
   });
 });
 
-test('agents api - events of a change carry its id, which the audit trail names; others carry none', async (t) => {
+test('agents api - events of a change carry its operation id, as does the audit entry; other events carry none', async (t) => {
   const { as, pbx, trail } = await rig(t);
   const led = async (path: string, body: object = {}) => {
     const before = pbx.published.length;

@@ -17,11 +17,11 @@ async function queueAddedAgain(t: TestContext) {
   pbx.linkUp();
   await clock.advance(0);
   await agents.idle();
-  assert.deepEqual(both(rig), [['1003 lunch'], []], 'nothing is put back while the files may still change');
+  assert.deepEqual(both(rig), [['1003 lunch'], []], 'no member is restored while the files may still change');
   return { rig, release };
 }
 
-test('agents - a queue that went and came back while the engine read its configuration has its members and pauses', async (t) => {
+test('agents - a queue removed and added again by a reload has its members and pauses', async (t) => {
   const { rig, release } = await queueAddedAgain(t);
   const { pbx, clock, agents } = rig;
   release();
@@ -32,7 +32,7 @@ test('agents - a queue that went and came back while the engine read its configu
   assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
 });
 
-test('agents - members are brought back after a reload although the snapshots after it show nothing new', async (t) => {
+test('agents - members are restored after a reload although the snapshots after it emit no event', async (t) => {
   const { rig, release } = await queueAddedAgain(t);
   const { clock, agents } = rig;
   release();
@@ -41,7 +41,7 @@ test('agents - members are brought back after a reload although the snapshots af
   assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
 });
 
-test('agents - a service that dies while the engine reads its configuration leaves that to the next one', async (t) => {
+test('agents - if the service dies during a reload, the next one restores the members', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock } = rig;
   await act({ action: 'login' });
@@ -57,7 +57,7 @@ test('agents - a service that dies while the engine reads its configuration leav
   assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
 });
 
-test('agents - once members were brought back, the engine is right again', async (t) => {
+test('agents - once members are restored, the state of the engine sets the intents again', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   await act({ action: 'login' });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { agentsRig, both, engineRestarts } from '../../../test/support/agents-rig.ts';
 
 for (const options of [{}, { resyncedFirst: true }]) {
-  test(`agents - memberships and pauses come back after the engine died ${JSON.stringify(options)}`, async (t) => {
+  test(`agents - memberships and pauses are restored after the engine died ${JSON.stringify(options)}`, async (t) => {
     const rig = await agentsRig(t);
     const { pbx, act, clock, agents } = rig;
     await act({ action: 'login' });
@@ -27,7 +27,7 @@ for (const options of [{}, { resyncedFirst: true }]) {
       pbx.sent.slice(sent).every((s) => s.verb !== 'add' || s.paused),
       'nobody rings before it is ready',
     );
-    assert.equal((await act({ action: 'status' })).pause_start, pause_start, 'the pause began when it began');
+    assert.equal((await act({ action: 'status' })).pause_start, pause_start, 'the start of the pause stays');
     const done = pbx.sent.length;
     pbx.linkDown();
     pbx.linkUp();
@@ -37,7 +37,7 @@ for (const options of [{}, { resyncedFirst: true }]) {
   });
 }
 
-test('agents - a static member is paused again after a restart, a stale pause of the engine is lifted', async (t) => {
+test('agents - a static member is paused again after a restart, and a stale pause of the engine ends', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   pbx.member('support', '1003', { membership: 'static' });
@@ -50,7 +50,7 @@ test('agents - a static member is paused again after a restart, a stale pause of
   assert.deepEqual(pbx.shows('support'), ['1003 meeting', '1004 ready']);
 });
 
-test('agents - a member the engine wrongly remembers is taken out again', async (t) => {
+test('agents - a member that the engine restored wrongly is removed', async (t) => {
   const rig = await agentsRig(t);
   const { act, clock, agents } = rig;
   await act({ action: 'login' });
@@ -154,7 +154,7 @@ test('agents - a queue that disappears keeps all intents', async (t) => {
   assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
 });
 
-test('agents - restoring is tried again, later each time, while the link is up', async (t) => {
+test('agents - a restoration is retried with growing pauses while the link is up', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   await act({ action: 'login', queue: 'support' });
@@ -185,7 +185,7 @@ test('agents - a newer choice of the agent ends its restoration', async (t) => {
   const { pbx, act, clock, agents } = rig;
   await act({ action: 'login' });
   await clock.advance(0);
-  // By the dialplan, between the two steps: the member is there, still held back.
+  // By the dialplan, between the two steps: the member exists and is still paused.
   pbx.script((s) => (s.verb === 'pause' && !s.paused && s.queue === 'support' ? 'silent' : 'ok'));
   engineRestarts(rig);
   await clock.advance(0);
@@ -197,7 +197,7 @@ test('agents - a newer choice of the agent ends its restoration', async (t) => {
   await agents.idle();
   assert.deepEqual(both(rig), [['1003 lunch'], ['1003 ready']]);
 
-  // By the API, while it waits for the next try.
+  // By the API, while it waits for the next attempt.
   pbx.script(() => ({ refuse: 'not now' }));
   engineRestarts(rig);
   await clock.advance(0);
@@ -208,7 +208,7 @@ test('agents - a newer choice of the agent ends its restoration', async (t) => {
   assert.deepEqual(both(rig), [[], []]);
 });
 
-test('agents - a pause for all queues counts for the one that is still being restored', async (t) => {
+test('agents - a pause for all queues includes a queue that is still being restored', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   await act({ action: 'login' });
@@ -239,7 +239,7 @@ test('agents - a change that was undone is not restored after a restart', async 
   assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
 });
 
-test('agents - a failed action that comes true late is undone, and later the same wish is a wish', async (t) => {
+test('agents - the late effect of a failed action is undone; later the same state is a new intent', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   const paused = { paused: true, paused_reason: 'break' };
@@ -255,7 +255,7 @@ test('agents - a failed action that comes true late is undone, and later the sam
   pbx.member('support', '1003', paused);
   await clock.advance(0);
   await agents.idle();
-  assert.deepEqual(pbx.shows('support'), ['1003 ready'], 'the engine went on while the link held');
+  assert.deepEqual(pbx.shows('support'), ['1003 ready'], 'the engine continued while the link stayed up');
 
   for (const resyncedFirst of [false, true]) {
     await fail();
@@ -264,11 +264,7 @@ test('agents - a failed action that comes true late is undone, and later the sam
     pbx.linkUp({ resyncedFirst, change: () => pbx.member('support', '1003', paused) });
     await clock.advance(0);
     await agents.idle();
-    assert.deepEqual(
-      pbx.shows('support'),
-      ['1003 ready'],
-      'it was stopped for so long that the link was lost',
-    );
+    assert.deepEqual(pbx.shows('support'), ['1003 ready'], 'the engine was stopped until the link was lost');
   }
 
   await fail();
@@ -311,7 +307,7 @@ test('agents - an inactive person is not restored to a queue', async (t) => {
   assert.deepEqual(both(rig), [['1004 ready'], []]);
 });
 
-test('agents - a pause began when it began, whatever happens to the member since', async (t) => {
+test('agents - a pause keeps its start after an engine restart and a change of the member', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   await act({ action: 'login' });
@@ -325,7 +321,7 @@ test('agents - a pause began when it began, whatever happens to the member since
   assert.equal((await act({ action: 'pause', reason: 'lunch' })).pause_start, pause_start);
 });
 
-test('agents - a reason set elsewhere that the engine’s member list cannot carry is restored in a form it can', async (t) => {
+test('agents - a reason is restored with its characters replaced that the engine’s member list cannot store', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   await act({ action: 'login' });
@@ -340,7 +336,7 @@ test('agents - a reason set elsewhere that the engine’s member list cannot car
   assert.equal((await act({ action: 'status' })).pause_start, '2026-11-21T09:00:00.000Z');
 });
 
-test('agents - a resync during an action does not turn its first half into an intent', async (t) => {
+test('agents - a resync during an action does not make its first step an intent', async (t) => {
   for (const end of ['ok', 'cut'] as const) {
     const rig = await agentsRig(t);
     const { pbx, act, clock } = rig;

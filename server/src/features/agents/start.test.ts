@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { agentsRig, both, engineRestarts } from '../../../test/support/agents-rig.ts';
 
-test('agents - after a restart of the service the living engine is right', async (t) => {
+test('agents - after a restart of the service the state of the running engine sets the intents', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock } = rig;
   await act({ action: 'login' });
@@ -22,7 +22,7 @@ test('agents - after a restart of the service the living engine is right', async
   assert.deepEqual(both(rig), [['1003 break'], []]);
 });
 
-test('agents - after both restarted, the engine is right about dynamic members and we about static ones', async (t) => {
+test('agents - after a restart of both, the engine wins for dynamic members and the intent for static ones', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock } = rig;
   pbx.member('support', '1003', { membership: 'static' });
@@ -45,7 +45,7 @@ test('agents - after both restarted, the engine is right about dynamic members a
   assert.deepEqual(both(rig), [['1003 lunch'], ['1003 break']]);
 });
 
-test('agents - in the engine of another node all that was asked for is put, and old members are taken out', async (t) => {
+test('agents - at the engine of another leading node all intents are restored, and other members are removed', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock } = rig;
   await act({ action: 'login' });
@@ -114,7 +114,7 @@ test('agents - members that the engine had no time to store are restored by the 
   assert.deepEqual(both(rig), [['1003 lunch'], []]);
 });
 
-test('agents - the first members are put in once in the life of a site', async (t) => {
+test('agents - the first members are added once for each site', async (t) => {
   const rig = await agentsRig(t, { up: false });
   const { pbx, clock, act } = rig;
   const seed = [
@@ -123,7 +123,7 @@ test('agents - the first members are put in once in the life of a site', async (
     { extension: '1004', queue: 'support' },
   ];
   await rig.agents.ensureSeedMembers(seed);
-  assert.equal(pbx.sent.length, 0, 'the engine is not there yet');
+  assert.equal(pbx.sent.length, 0, 'the engine is not connected yet');
   await rig.restartService();
   await rig.agents.ensureSeedMembers(seed);
   pbx.linkUp();
@@ -140,7 +140,7 @@ test('agents - the first members are put in once in the life of a site', async (
   assert.deepEqual(both(rig), [['1004 ready'], []]);
 });
 
-test('agents - seeding after the engine came up works too, also when the service dies in between', async (t) => {
+test('agents - members can be seeded after the engine connected, also if the service dies in between', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, clock } = rig;
   pbx.script(() => ({ refuse: 'not now' }));
@@ -155,7 +155,7 @@ test('agents - seeding after the engine came up works too, also when the service
   assert.deepEqual(pbx.shows('support'), ['1003 ready']);
 });
 
-test('agents - a restore that the service did not live to finish is finished by the next one', async (t) => {
+test('agents - the next service finishes an interrupted restoration', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock } = rig;
   await act({ action: 'login', queue: 'support' });
@@ -174,7 +174,7 @@ test('agents - a restore that the service did not live to finish is finished by 
   assert.deepEqual(pbx.shows('support'), ['1003 ready']);
 });
 
-test('agents - while the disk is full the intents wait for it', async (t) => {
+test('agents - while the disk is full the intents wait in memory', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, refuse } = rig;
   await act({ action: 'login' });
@@ -202,7 +202,7 @@ test('agents - an intent that the store refused is stored by the next request', 
   assert.equal((await fails({ action: 'pause', reason: 'lunch' })).code, 'store_unavailable');
   refuse.store = false;
   assert.equal((await act({ action: 'pause', reason: 'lunch' })).is_paused, true);
-  assert.equal(pbx.sent.length, 0, 'the engine had it all along');
+  assert.equal(pbx.sent.length, 0, 'the engine already has this state');
   await rig.restartService();
   pbx.linkUp({
     restarted: true,
