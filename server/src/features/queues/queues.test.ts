@@ -50,7 +50,7 @@ test('queues - a display receives callers as its board shows them', async (t) =>
   assert.deepEqual(await numbers('key-wall'), ['•••551', '•••551']);
 });
 
-test('queues - one as it is now: settings, members, callers in order, offers with their deadline', async (t) => {
+test('queues - the state of a queue has its settings, members, callers in order, and offers with their deadline', async (t) => {
   const { request, scene, waits, queues } = await queuesRig(t);
   scene.member('support', '1003', { paused: true, paused_reason: 'lunch' });
   scene.member('support', '1002', { state: 'INUSE', in_call: true });
@@ -106,7 +106,7 @@ test('queues - stale while the link is down; nothing is sent then', async (t) =>
   assert.deepEqual(asked, []);
 });
 
-test('queues - a caller is moved: marked before it is sent, a success once it waits there, and audited', async (t) => {
+test('queues - a move marks the caller before the command, succeeds once it waits there, and is audited', async (t) => {
   const rig = await queuesRig(t);
   const { request, waits, asked, inputs, leaves, joins, published, trail } = rig;
   waits('1');
@@ -129,7 +129,7 @@ test('queues - a caller is moved: marked before it is sent, a success once it wa
   );
   leaves('1', 'support');
   await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(done, false, 'gone from one queue is not yet waiting in the other');
+  assert.equal(done, false, 'the caller left one queue and does not wait in the other yet');
   joins('1', 'sales');
   await until('the priority is asked for', () => asked.length === 2);
   rig.shows('sales', ['1', 0]);
@@ -153,7 +153,7 @@ test('queues - a caller is moved: marked before it is sent, a success once it wa
   );
 });
 
-test('queues - a caller that hangs up before the move gave up, and the move fails', async (t) => {
+test('queues - a caller that hangs up before the move has abandoned, and the move fails', async (t) => {
   const { request, waits, asked, leaves, scene, published, trail } = await queuesRig(t);
   waits('1');
   const answer = request('token-supervisor', 'POST', move, { position: 1 });
@@ -181,7 +181,7 @@ test('queues - a refusal by the engine is no success, and leaves no mark on the 
   assert.equal(left?.data.reason, 'other', 'it left for another reason later');
 });
 
-test('queues - no fact, no success: the engine’s word alone is a timeout', async (t) => {
+test('queues - an answer of the engine without a fact is a timeout', async (t) => {
   const { request, waits, trail } = await queuesRig(t, { confirm_ms: 20 });
   waits('1');
   for (const [path, body] of [
@@ -198,7 +198,7 @@ test('queues - no fact, no success: the engine’s word alone is a timeout', asy
   );
 });
 
-test('queues - a late answer is no failure if the fact is there', async (t) => {
+test('queues - a late answer is a success if the fact arrived', async (t) => {
   const rig = await queuesRig(t, {
     answer: () => {
       rig.leaves('1', 'support');
@@ -217,7 +217,7 @@ test('queues - a late answer is no failure if the fact is there', async (t) => {
   assert.equal(left?.data.reason, 'withdrawn');
 });
 
-test('queues - another priority is a success once a fresh snapshot shows it; the one it has needs none', async (t) => {
+test('queues - a new priority succeeds once a fresh snapshot shows it; an unchanged one needs no snapshot', async (t) => {
   const rig = await queuesRig(t);
   rig.waits('1');
   rig.waits('2', 'support', 2);
@@ -262,7 +262,7 @@ test('queues - the priority a caller has already is confirmed by the engine', as
   assert.deepEqual(rig.asked, []);
 });
 
-test('queues - members are changed by the agents’ own rules', async (t) => {
+test('queues - members are changed by the rules of agents', async (t) => {
   const { request, members } = await queuesRig(t, { keys: { steerer: STEERER } });
   assert.equal(
     (await request('token-supervisor', 'POST', '/queues/sales/members', { extension: '1004' })).status,
@@ -294,7 +294,7 @@ test('queues - only supervisors change a queue, and a key only with the scope an
   assert.ok(trail.every((l) => l.outcome === 'refused'));
 });
 
-test('queues - input that cannot be meant is refused before anything is sent', async (t) => {
+test('queues - invalid input is refused before anything is sent', async (t) => {
   const { request, waits, asked, inputs, commands } = await queuesRig(t);
   waits('1');
   for (const name of ['a%00b', 'a%0d%0ab', 'a%250d', 'A', 'x'.repeat(65), '..', 'sup%20port', '%E2%80%A8']) {
@@ -352,7 +352,7 @@ test('queues - input that cannot be meant is refused before anything is sent', a
   assert.deepEqual([asked, inputs], [[], []]);
 });
 
-test('queues - a few changes at once of one person, no more', async (t) => {
+test('queues - the simultaneous changes of one person are limited', async (t) => {
   const held = Promise.withResolvers<void>();
   const { request, waits, asked } = await queuesRig(t, { answer: () => held.promise, confirm_ms: 20 });
   waits('1');
@@ -368,10 +368,14 @@ test('queues - a few changes at once of one person, no more', async (t) => {
     (await Promise.all(many)).map((r) => r.status),
     Array.from({ length: 8 }, () => 504),
   );
-  assert.equal((await request('token-supervisor', 'POST', path, { priority: 1 })).status, 504, 'free again');
+  assert.equal(
+    (await request('token-supervisor', 'POST', path, { priority: 1 })).status,
+    504,
+    'the limit is free again',
+  );
 });
 
-test('queues - a change without its line in the trail is no success', async (t) => {
+test('queues - a change without its audit entry fails', async (t) => {
   const { request, waits, leaves, trail, asked } = await queuesRig(t, { auditFails: true });
   waits('1');
   const answer = request('token-supervisor', 'POST', `/queues/support/callers/${ID}/withdraw`, {});
@@ -381,7 +385,7 @@ test('queues - a change without its line in the trail is no success', async (t) 
   assert.deepEqual([status, body.code, trail], [503, 'store_unavailable', []]);
 });
 
-test('queues - another position in its queue: one visit, marked beforehand, which ends if the caller does not return', async (t) => {
+test('queues - a move within a queue continues its visit, which ends if the caller does not return', async (t) => {
   const rig = await queuesRig(t, { confirm_ms: 2_000 });
   const { request, waits, joins, leaves, asked, published } = rig;
   waits('1');
