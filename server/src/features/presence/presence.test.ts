@@ -150,7 +150,7 @@ test('presence - a person’s status is published at once, with its note, until 
   await r.keepsOnly();
 });
 
-test('presence - a note alone changes no word and not since when', async (t) => {
+test('presence - a note alone changes neither the summary nor `since`', async (t) => {
   const r = await rig(t);
   const { since } = r.pbx.live.extension('1005')!;
   await r.clock.advance(1_000);
@@ -159,7 +159,7 @@ test('presence - a note alone changes no word and not since when', async (t) => 
   assert.equal(r.pbx.live.extension('1005')!.since, since);
   const { length } = r.pbx.published;
   await r.say({ personal: 'not_set', note: 'Room 12' });
-  assert.equal(r.pbx.published.length, length, 'the same is no news');
+  assert.equal(r.pbx.published.length, length, 'an unchanged status publishes nothing');
   await r.say({ personal: 'not_set' });
   assert.deepEqual(r.shown(), ['not_set', null, null, 'available']);
 });
@@ -172,7 +172,7 @@ test('presence - it survives a restart of the service and of the model, unless i
     r.pbx.linkDown();
     r.pbx.serviceRestarts();
   });
-  assert.deepEqual(r.shown().slice(0, 2), ['xa', 'In Ankara'], 'before the engine is there');
+  assert.deepEqual(r.shown().slice(0, 2), ['xa', 'In Ankara'], 'before the engine is connected');
   r.pbx.linkUp();
   assert.deepEqual(r.shown().slice(0, 2), ['xa', 'In Ankara']);
   assert.equal(r.shown('1006')[0], 'chat');
@@ -183,7 +183,7 @@ test('presence - it survives a restart of the service and of the model, unless i
   await until('the end of the other one', () => r.shown()[0] === 'not_set');
 });
 
-test('presence - do not disturb is the same as the code: set, ended, and over with its time', async (t) => {
+test('presence - do not disturb equals that of the code: set, ended, and ended by its expiry', async (t) => {
   const r = await rig(t);
   await r.say({ personal: 'dnd', note: 'Board', expires_at: r.in(HOUR) });
   assert.deepEqual(r.shown().slice(0, 3), ['dnd', 'Board', HOUR]);
@@ -197,9 +197,13 @@ test('presence - do not disturb is the same as the code: set, ended, and over wi
   await r.say({ personal: 'dnd' });
   await r.say({ personal: 'away' });
   assert.equal(r.shown()[0], 'away');
-  assert.equal(r.pbx.kept.get('1005')?.dnd, false, 'another word ends it');
+  assert.equal(r.pbx.kept.get('1005')?.dnd, false, 'another status ends it');
   r.pbx.keeps('1005', { dnd: true });
-  assert.deepEqual([r.shown()[0], r.own().personal], ['dnd', 'dnd'], 'from a phone it goes first');
+  assert.deepEqual(
+    [r.shown()[0], r.own().personal],
+    ['dnd', 'dnd'],
+    'do not disturb set by a phone replaces the status',
+  );
   r.pbx.keeps('1005', { dnd: false });
   assert.equal(r.shown()[0], 'away');
 });
@@ -215,10 +219,10 @@ test('presence - do not disturb ended by a phone is not ended again at its time'
   r.pbx.keeps('1005', { dnd: true });
   r.service.onStepped();
   await r.clock.advance(HOUR);
-  assert.deepEqual(r.shown().slice(0, 2), ['dnd', null], 'the newer word has no end');
+  assert.deepEqual(r.shown().slice(0, 2), ['dnd', null], 'the newer do not disturb has no expiry');
 });
 
-test('presence - without the engine, the status ends on time, and do not disturb when the engine is back', async (t) => {
+test('presence - without the engine, the status ends on time, and do not disturb ends once the engine is back', async (t) => {
   const r = await rig(t);
   await r.say({ personal: 'dnd', note: 'Board', expires_at: r.in(HOUR) });
   r.fails.engine = true;
@@ -241,10 +245,10 @@ test('presence - a failed write changes nothing', async (t) => {
   r.fails.store = true;
   assert.equal(await r.code({ personal: 'dnd', note: 'x' }), 'store_unavailable');
   assert.deepEqual(r.shown().slice(0, 2), ['away', 'Out']);
-  assert.deepEqual(r.set.at(-1), ['u1005', '1005', false], 'put back');
+  assert.deepEqual(r.set.at(-1), ['u1005', '1005', false], 'restored');
 });
 
-test('presence - times and notes that cannot be are refused', async (t) => {
+test('presence - invalid times and notes are refused', async (t) => {
   const r = await rig(t);
   for (const expires_at of [r.in(0), r.in(-1), r.in(367 * 24 * HOUR)]) {
     assert.equal(await r.code({ personal: 'away', expires_at }), 'invalid_request', expires_at);
@@ -284,7 +288,7 @@ test('presence - the next holder of a number starts without a status', async (t)
   await r.keepsOnly();
 });
 
-test('presence - do not disturb of the holder before ends with the change of the holder', async (t) => {
+test('presence - do not disturb of the former holder ends when the holder changes', async (t) => {
   const r = await rig(t);
   await r.say({ personal: 'dnd', note: 'Board' });
   const eve = r.directory.byExtension('1005')!;
@@ -295,7 +299,7 @@ test('presence - do not disturb of the holder before ends with the change of the
   assert.deepEqual(r.shown().slice(0, 2), ['not_set', null]);
 });
 
-test('presence - a note is given out and erased with its person, and with the number in it', async (t) => {
+test('presence - a note is exported and erased with its person, and with a number in it', async (t) => {
   const r = await rig(t);
   await r.say({ personal: 'away', note: 'Call 030 901820' });
   await r.say({ personal: 'not_set', note: 'At 1005' }, '1006');
@@ -318,6 +322,6 @@ test('presence - a note is given out and erased with its person, and with the nu
   );
   assert.deepEqual(await data.erase(person, 'erased-8', signal), { presence_notes: 1 });
   assert.deepEqual(r.shown().slice(0, 2), ['away', null]);
-  assert.deepEqual(r.shown('1006')[1], 'At 1005', 'the words of others stay');
+  assert.deepEqual(r.shown('1006')[1], 'At 1005', 'notes of other persons stay');
   assert.equal((await r.saved())['1005']?.note, null);
 });
