@@ -100,7 +100,7 @@ async function rig(t: TestContext) {
       }
       return 'done';
     },
-    /** Looks at the engine and comes to rest, as the loop has it do after every batch. */
+    /** Compares with the engine and waits until idle, like the loop after every batch. */
     async settle() {
       r.service.onStepped();
       await r.service.idle();
@@ -125,7 +125,7 @@ async function rig(t: TestContext) {
   return r;
 }
 
-test('self-service - what is set already is confirmed by the engine', async (t) => {
+test('self-service - a setting that is already set is confirmed by the engine', async (t) => {
   const r = await rig(t);
   await r.set({ dnd_enabled: true });
   const sent = r.pbx.sentFeatures.length;
@@ -139,7 +139,7 @@ test('self-service - what is set already is confirmed by the engine', async (t) 
   assert.equal(r.pbx.sentFeatures.length, sent + 1);
 });
 
-test('self-service - a change is done when the engine shows it, and only what changes is sent', async (t) => {
+test('self-service - a change succeeds when the engine shows it, and only changed fields are sent', async (t) => {
   const r = await rig(t);
   assert.deepEqual(r.shown(), { extension: '1005', ...OFF });
   const features = await r.set({ dnd_enabled: true, cf_noanswer_timeout: 30 });
@@ -156,7 +156,7 @@ test('self-service - a change is done when the engine shows it, and only what ch
   assert.ok(two!.changed_at > one!.changed_at, 'later also in the same millisecond');
 });
 
-test('self-service - what may not be is refused with its code, nothing is sent, and the trail says so', async (t) => {
+test('self-service - invalid changes are refused with their code, not sent, and audited', async (t) => {
   const r = await rig(t);
   for (const [extension, number, code] of [
     ['1005', '1005', 'invalid_request'],
@@ -183,10 +183,10 @@ test('self-service - what may not be is refused with its code, nothing is sent, 
   assert.equal(r.trail.at(-1)?.actor, 'u1002');
 });
 
-test('self-service - a change seen by phone is taken over, at once and over a restart of either', async (t) => {
+test('self-service - a change by phone is adopted, at once and after a restart of service or engine', async (t) => {
   const r = await rig(t);
   r.pbx.keeps('1005', { dnd: true, changed_at: r.clock.now() });
-  assert.equal(r.shown().dnd_enabled, true, 'read before it was taken over');
+  assert.equal(r.shown().dnd_enabled, true, 'read before the service adopted it');
   await r.settle();
   await r.restart();
   assert.equal(r.shown().dnd_enabled, true);
@@ -195,11 +195,11 @@ test('self-service - a change seen by phone is taken over, at once and over a re
   await r.restart(() =>
     r.pbx.kept.set('1005', { ...r.pbx.kept.get('1005')!, dnd: false, changed_at: r.clock.now() }),
   );
-  assert.equal(r.shown().dnd_enabled, false, 'a phone that changed it while we were away is newer');
+  assert.equal(r.shown().dnd_enabled, false, 'a change by phone while the service was away is newer');
   assert.equal(r.pbx.sentFeatures.length, 0);
 });
 
-test('self-service - the engine lost the newest: it is put back, under our eyes or while both were away', async (t) => {
+test('self-service - a change that the engine lost is restored, with the service running or stopped', async (t) => {
   const r = await rig(t);
   const lost = (): void => {
     r.pbx.kept.delete('1005');
@@ -213,18 +213,18 @@ test('self-service - the engine lost the newest: it is put back, under our eyes 
   assert.deepEqual(r.kept(), meant);
   await r.restart(lost);
   assert.deepEqual(r.kept(), meant);
-  // Only the time was lost, and perhaps the lamp with it.
+  // Only the time was lost; the lamp may be lost too.
   const sent = r.pbx.sentFeatures.length;
   await r.restart(() => r.pbx.kept.set('1005', { ...r.pbx.kept.get('1005')!, changed_at: 0 }));
   assert.equal(r.pbx.sentFeatures.length, sent + 1);
   await r.restart();
   assert.equal(r.pbx.sentFeatures.length, sent + 1);
-  // By hand, without a time.
+  // Written by hand, without a time.
   await r.restart(() => r.pbx.kept.set('1005', { ...r.pbx.kept.get('1005')!, forward: '1006' }));
   assert.deepEqual(r.kept(), meant);
 });
 
-test('self-service - cut off in the middle: the answer is an error and what was before is put back', async (t) => {
+test('self-service - an interrupted change is an error, and the former settings are restored', async (t) => {
   const r = await rig(t);
   await r.set({ cf_busy_number: '1006' });
   const before = r.kept();
@@ -246,15 +246,15 @@ test('self-service - cut off in the middle: the answer is an error and what was 
   assert.equal(r.shown().dnd_enabled, false);
 });
 
-test('self-service - cut off and killed: the next service puts back what was before', async (t) => {
+test('self-service - after an interrupted change and a kill, the next service restores the former settings', async (t) => {
   const r = await rig(t);
   await r.set({ cf_busy_number: '1006' });
   const before = r.kept();
   await r.restart(() => r.pbx.kept.set('1005', { ...r.pbx.kept.get('1005')!, dnd: true }));
-  assert.deepEqual(r.kept(), before, 'a change whose time was never written is none');
+  assert.deepEqual(r.kept(), before, 'a change without a written time does not count');
 });
 
-test('self-service - the disk takes nothing: the change is an error and undone; a code holds and is written later', async (t) => {
+test('self-service - with a full disk a change is an error and undone; the change of a code stays and is stored later', async (t) => {
   const r = await rig(t);
   r.refuse.store = true;
   assert.equal(await r.fails({ dnd_enabled: true }), 'store_unavailable');
@@ -271,7 +271,7 @@ test('self-service - the disk takes nothing: the change is an error and undone; 
   assert.equal(r.pbx.kept.get('1006')?.dnd, true);
 });
 
-test('self-service - codes that wait for the database are stored when the service ends', async (t) => {
+test('self-service - changes of codes that wait for the database are stored when the service ends', async (t) => {
   const r = await rig(t);
   r.refuse.store = true;
   for (const extension of ['1004', '1006']) r.pbx.keeps(extension, { dnd: true, changed_at: r.clock.now() });
@@ -282,7 +282,7 @@ test('self-service - codes that wait for the database are stored when the servic
   assert.deepEqual([r.pbx.kept.get('1004')?.dnd, r.pbx.kept.get('1006')?.dnd], [true, true]);
 });
 
-test('self-service - a forward set by phone that costs is taken back; one that only leads nowhere now stays', async (t) => {
+test('self-service - a forward by phone to a premium number is removed; one without a route stays', async (t) => {
   const r = await rig(t);
   r.directory.leadsOut = (number) => number.startsWith('0');
   r.pbx.keeps('1004', { forward: '0900123', forward_busy: '030123', changed_at: r.clock.now() });
@@ -295,7 +295,7 @@ test('self-service - a forward set by phone that costs is taken back; one that o
   assert.equal(await r.fails({ cf_noanswer_number: '030123' }, '1004'), 'done');
 });
 
-test('self-service - changes of one extension stand in line, of which there are not too many', async (t) => {
+test('self-service - changes of one extension run one after the other, with a limit of waiting ones', async (t) => {
   const r = await rig(t);
   const codes = await Promise.all(
     Array.from({ length: 40 }, (_, i) => r.fails({ cf_noanswer_timeout: 5 + i })),
@@ -306,10 +306,10 @@ test('self-service - changes of one extension stand in line, of which there are 
     codes.join(' '),
   );
   assert.ok(codes.slice(done).every((code) => code === 'too_many_requests'));
-  assert.equal(r.shown().cf_noanswer_timeout, 4 + done, 'the last of those that were taken');
+  assert.equal(r.shown().cf_noanswer_timeout, 4 + done, 'the last accepted change');
 });
 
-test('self-service - a code between reading and writing is no loss', async (t) => {
+test('self-service - a change by code between reading and writing is kept', async (t) => {
   const r = await rig(t);
   r.pbx.scriptFeatures(() => {
     const now: Partial<ExtensionFeatures> = { dnd: true, changed_at: r.clock.now() };
@@ -323,7 +323,7 @@ test('self-service - a code between reading and writing is no loss', async (t) =
   assert.deepEqual([r.shown().dnd_enabled, r.shown().cf_busy_number], [true, '1006']);
 });
 
-test('self-service - a code that was read before the change was written does not confirm it', async (t) => {
+test('self-service - a change by code that was read before the write does not confirm the write', async (t) => {
   const r = await rig(t);
   const written = { ...FEATURES_OFF, dnd: true, forward: '1006' };
   Object.assign(r.pbx.engine, {
@@ -340,7 +340,7 @@ test('self-service - a code that was read before the change was written does not
   assert.equal(r.kept().forward, '1006');
 });
 
-test('self-service - who gets a number that somebody had before begins with nothing', async (t) => {
+test('self-service - a new holder of an extension starts without the settings of the former one', async (t) => {
   const r = await rig(t);
   await r.set({ dnd_enabled: true, call_forward_number: '1006' });
   const person = r.directory.byExtension('1005')!;
@@ -352,19 +352,19 @@ test('self-service - who gets a number that somebody had before begins with noth
   assert.deepEqual(r.shown(), { extension: '1005', ...OFF });
 });
 
-test('self-service - a new holder without a break in between inherits no forward, also over a restart', async (t) => {
+test('self-service - a direct change of the holder inherits no forward, also after a restart', async (t) => {
   const r = await rig(t);
   await r.set({ dnd_enabled: true, call_forward_number: '1006' });
   await r.clock.advance(1_000);
   r.directory.give('1005', r.clock.now());
-  assert.deepEqual(r.shown(), { extension: '1005', ...OFF }, 'also before the engine has forgotten it');
+  assert.deepEqual(r.shown(), { extension: '1005', ...OFF }, 'also before the engine cleared it');
   await r.service.idle();
   assert.deepEqual([r.kept().dnd, r.kept().forward], [false, '']);
   await r.clock.advance(1_000);
   await r.set({ call_forward_number: '1004' });
   await r.settle();
   await r.restart();
-  assert.equal(r.shown().call_forward_number, '1004', 'the own one stays');
+  assert.equal(r.shown().call_forward_number, '1004', 'the forward of the new holder stays');
   await r.restart(() => r.directory.give('1005', r.clock.now() + 1_000));
   assert.deepEqual(r.shown(), { extension: '1005', ...OFF });
   assert.equal(r.kept().forward, '');
