@@ -107,3 +107,26 @@ test('blocked networks - a value that would make the engine reject everybody is 
     await assert.rejects(blockNetworks(engine.instance, [bad], engine.cli), /must be a network/, bad);
   assert.equal(await answer('127.9.9.9', 'REGISTER'), 401);
 });
+test('blocked networks - an equal list is not read again, unless the engine may not have read it', async () => {
+  let reloads = 0;
+  let fails = false;
+  const console = async (text: string): Promise<string> => {
+    if (text.startsWith('module reload')) {
+      reloads += 1;
+      if (fails) throw new Error('the link is down');
+    }
+    return await engine.cli(text);
+  };
+  const block = (...networks: string[]) => blockNetworks(engine.instance, networks, console);
+  await block('127.9.9.0/24');
+  assert.equal(reloads, 1);
+  assert.equal(await block('127.9.9.0/24'), true);
+  assert.equal(reloads, 1);
+  fails = true;
+  await assert.rejects(block());
+  fails = false;
+  assert.equal(await answer('127.9.9.9', 'REGISTER'), 403, 'the engine has not read the empty list');
+  assert.equal(await block(), true);
+  assert.equal(reloads, 3);
+  assert.equal(await answer('127.9.9.9', 'REGISTER'), 401);
+});
