@@ -19,6 +19,8 @@ export interface LostChannels extends Span {
 }
 /** Start of an absence that lasts, by node; null for the engine of the leading node. */
 export type Lasting = readonly [node: string | null, from: number];
+/** An engine that was linked before, with the start of its absence if it is not linked since a start of the service. */
+export type Linked = readonly [node: string | null, from: number | null];
 const KEPT = 200;
 /** A lost link is reported after at most this silence of its engine (`SILENCE_MS` of the connection, and one tick). */
 const UNNOTICED_MS = 10_000;
@@ -43,6 +45,8 @@ export const overlapsWith = (
 export interface AbsencesOptions {
   readonly known?: readonly Absence[];
   readonly lasting?: readonly Lasting[];
+  /** By default each engine of the site was linked before. */
+  readonly linked?: readonly Linked[] | undefined;
   /** Time of the newest event of the engines before the given ones. */
   readonly heard?: number | null;
   /** Newest row of the journal from before the start of this process. */
@@ -61,45 +65,60 @@ export function createAbsences({
   heard = null,
   head = Infinity,
   others = [],
+  linked: linkedBefore = [null, ...others].map((node): Linked => [node, null]),
 }: AbsencesOptions = {}) {
   const found = [...known];
-  const away = new Map(lasting.filter(([node]) => node === null || others.includes(node)));
+  const isOfSite = ([node]: Linked): boolean => node === null || others.includes(node);
+  const away = new Map(lasting.filter(isOfSite));
+  const linked = new Map(linkedBefore.filter(isOfSite));
   const unnoticed = others.length > 0 ? UNNOTICED_MS : 0;
-  /** Time of the newest event before the start of this process, and of the newest link of each engine since. */
-  let started: number | null = null;
-  const linked = new Map<string | null, number>();
+  /** Time of the newest link of each engine since the start of this process. */
+  const links = new Map<string | null, number>();
   let begun = false;
   let newest = heard;
+  const silentSince = (node: string | null, heardAt: number): number =>
+    Math.max(links.get(node) ?? -Infinity, heardAt - unnoticed);
   return {
+    /** The newest absences that ended. */
+    get found(): readonly Absence[] {
+      return found;
+    },
     get lasting(): readonly Lasting[] {
       return [...away];
     },
-    /** Accepts every event, in order; returns the absence that the event ends. */
+    get linked(): readonly Linked[] {
+      return [...linked];
+    },
+    /**
+     * Accepts every event, in order; returns the absence that the event ends. The first link of an engine ends none: before,
+     * the service received none of its events, so it missed nothing.
+     */
     take({ seq, type, subject, at }: Pick<JournalRow, 'seq' | 'type' | 'subject' | 'at'>): Absence | null {
       if (!begun && seq > head) {
         begun = true;
-        started = newest;
-        linked.clear();
+        // A killed service writes no `engine.link_down`.
+        if (newest !== null)
+          for (const [node, from] of linked) linked.set(node, from ?? silentSince(node, newest));
+        links.clear();
       }
       const before = newest;
       if (isHeard({ type })) newest = Math.max(newest ?? at, at);
       if (type !== 'engine.link_down' && type !== 'engine.link_up') return null;
       const name = subject.slice('engine/'.length);
       const node = others.includes(name) ? name : null;
-      const link = linked.get(node);
-      // A killed service writes no `engine.link_down`.
-      const since = (link === undefined ? (started ?? before) : before) ?? at;
-      const from = away.get(node) ?? Math.max(link ?? -Infinity, since - unnoticed);
+      const from = away.get(node) ?? linked.get(node) ?? silentSince(node, before ?? at);
+      const isFirst = !linked.has(node);
+      linked.set(node, null);
       if (type === 'engine.link_down') {
         away.set(node, from);
         return null;
       }
       away.delete(node);
-      linked.set(node, at);
+      links.set(node, at);
       const absence = absenceOf(node, Math.min(from, at), at);
       found.push(absence);
       if (found.length > KEPT) found.shift();
-      return absence;
+      return isFirst ? null : absence;
     },
     /** True if an engine with one of these ids was away during a part of the interval. */
     overlaps: (span: Span, ids: readonly string[]): boolean =>

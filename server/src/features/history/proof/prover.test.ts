@@ -8,6 +8,7 @@ import { dying, historyScene, recorded } from '../../../../test/support/history-
 import type { HistoryScene } from '../../../../test/support/history-scene.ts';
 import { manualClock } from '../../../../test/support/sessions-fixture.ts';
 import { openMemoryJournal } from '../../../adapters/memory/journal-store.ts';
+import { rfc3339 } from '../../../core/clock.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { silent } from '../../../core/log.ts';
 import { eventOf, openJournal } from '../../../journal/journal.ts';
@@ -283,6 +284,57 @@ test('proof - an absence that lasts over a start of the service explains its con
   );
 });
 
+test('proof - an absence that began while the service was dead is settled from its start, also after two short starts', async () => {
+  await using scene = await historyScene();
+  const start = 1_795_000_000_000;
+  const { clock, journal, published, prover } = rig(scene, start);
+  const link = (node: string) => ({ ...event('engine.link_up', clock.now()), subject: `engine/${node}` });
+  journal.append([link('ast1'), link('b')]);
+  const before = prover(scene.store, ['b']);
+  await before.catchUp();
+  clock.advance(31_000);
+  await before.catchUp();
+  // Engine b is not reached, and the service is killed right after its start.
+  for (let i = 0; i < 2; i += 1) {
+    const it = prover(scene.store, ['b']);
+    clock.advance(60_000);
+    journal.append([link('ast1')]);
+    await it.catchUp();
+  }
+  const after = prover(scene.store, ['b']);
+  clock.advance(60_000);
+  journal.append([link('ast1'), link('b')]);
+  const to = rfc3339(clock.now());
+  clock.advance(20_000);
+  for (let i = 0; i < 3; i += 1) await after.catchUp();
+  const settled = published.flatMap((one) =>
+    one.type === 'history.settled' && one.data.to === to ? [one.data.from] : [],
+  );
+  assert.ok(settled.includes(rfc3339(start - 10_000)), settled.join());
+});
+
+test('proof - the first link of an engine that is added to a site settles nothing', async () => {
+  await using scene = await historyScene();
+  const { clock, journal, published, prover } = rig(scene, 1_795_000_000_000);
+  const link = (node: string) => ({ ...event('engine.link_up', clock.now()), subject: `engine/${node}` });
+  journal.append([link('ast1')]);
+  const before = prover();
+  await before.catchUp();
+  clock.advance(31_000);
+  await before.catchUp();
+  const after = prover(scene.store, ['b']);
+  journal.append([link('ast1')]);
+  clock.advance(1_000);
+  journal.append([link('b')]);
+  clock.advance(20_000);
+  for (let i = 0; i < 3; i += 1) await after.catchUp();
+  assert.deepEqual(
+    published.map(({ type }) => type),
+    ['history.settled'],
+    'the service was away from ast1 only',
+  );
+});
+
 test('proof - with several engines, the ends of visits that events reported are kept over a start of the service', async () => {
   await using scene = await historyScene();
   const { clock, journal, prover } = rig(scene, 1_795_000_000_000);
@@ -506,11 +558,6 @@ test('proof - a finding is kept while the journal can lead to it again, and unti
   journal.append([
     event('engine.link_up', clock.now() - 60_000),
     event('engine.resynced', clock.now() - 59_000),
-  ]);
-  // A later call closes the absence before the first link.
-  const leg_id = `ast1:${S + 901}.8`;
-  journal.append([
-    event('call.started', clock.now(), { call_id: leg_id, leg: { leg_id, extension: '1001' } }),
   ]);
   let it = prover();
   const pass = async (ms: number): Promise<void> => {

@@ -23,7 +23,7 @@ import { readFact, writeFact } from '../store/store.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { Tables } from '../store/tables.ts';
 import { createAbsences, isHeard, gapsOf, testChannels } from './gaps.ts';
-import type { Absence, Absences, Lasting } from './gaps.ts';
+import type { Absence, Absences, Lasting, Linked } from './gaps.ts';
 import { differenceOf, lackOf, recordsFor, storedOf } from './compare.ts';
 import type { Lack, Stored } from './compare.ts';
 import {
@@ -89,8 +89,9 @@ interface Place {
   readonly open: readonly Absence[];
   /** Absences whose visits do not all have an outcome yet. */
   readonly unsettled?: readonly Unsettled[];
-  /** Absences that last. Missing in texts of earlier versions, as is `heard`. */
+  /** Absences that last. Missing in texts of earlier versions, as are `linked` and `heard`. */
   readonly away?: readonly Lasting[];
+  readonly linked?: readonly Linked[];
   readonly heard?: readonly Heard[];
 }
 /** One `catchUp` runs at a time. */
@@ -104,7 +105,6 @@ class JournalProver implements Prover {
   /** Newest row of the journal from before this process. */
   readonly #head: number;
   #absences: Absences = createAbsences();
-  #known: readonly Absence[] = [];
   #open: readonly Absence[] = [];
   /** Calls and legs of events that were read, with the time of the newest. */
   readonly #seen = new Map<string, number>();
@@ -137,6 +137,7 @@ class JournalProver implements Prover {
     const until = caughtUp - GRACE_MS;
     // While the reader is far behind the call records, comparing would only fill memory.
     if (this.#deps.clock.now() - caughtUp > GRACE_MS) return;
+    const before = this.#at;
     let completed = false;
     for (let all = false; !all;) {
       all = await this.#read();
@@ -148,7 +149,9 @@ class JournalProver implements Prover {
     const settled = await this.#settler.catchUp(untilOf);
     await this.#publishFindings();
     this.#forget();
-    await this.#save(completed || named || settled);
+    // No row of the journal shows the next start that this process began here.
+    const begun = before <= this.#head && this.#at > this.#head;
+    await this.#save(completed || named || settled || begun);
     await this.#tidy();
   }
   /** Time until which the call records of an engine are complete, in ms; another engine that is away holds up nothing. */
@@ -167,13 +170,13 @@ class JournalProver implements Prover {
     const text = await readFact(this.#db, 'proof');
     const place = text === null ? null : (JSON.parse(text) as Place);
     this.#at = place?.epoch === this.#deps.journal.epoch ? place.seq : this.#deps.journal.tail - 1;
-    this.#known = [...(place?.absences ?? [])];
     this.#open = [...(place?.open ?? [])];
     this.#settler.begin(place?.unsettled ?? [], place?.heard ?? []);
     const before = this.#deps.journal.read(Math.max(this.#deps.journal.tail - 1, this.#at - PAGE), PAGE);
     this.#absences = createAbsences({
-      known: this.#known,
+      known: place?.absences ?? [],
       lasting: place?.away ?? [],
+      linked: place === null ? [] : place.linked,
       heard: before.findLast((r) => isHeard(r) && r.seq <= this.#at)?.at ?? null,
       head: this.#head,
       others: this.#others,
@@ -195,10 +198,11 @@ class JournalProver implements Prover {
     const place: Place = {
       epoch: this.#deps.journal.epoch,
       seq,
-      absences: this.#known.slice(-20),
+      absences: this.#absences.found.slice(-20),
       open: this.#open,
       unsettled,
       away: this.#absences.lasting,
+      linked: this.#absences.linked,
       heard,
     };
     await this.#deps.store.transaction<Tables, void>((trx) => writeFact(trx, 'proof', JSON.stringify(place)));
@@ -209,9 +213,7 @@ class JournalProver implements Prover {
     this.#unknown.cover(row.at);
     const ended = this.#absences.take(row);
     if (ended !== null) {
-      // Before the first link the service received no events, so there is no visit to settle.
-      if (this.#known.length > 0) this.#settler.add(ended);
-      this.#known = [...this.#known, ended].slice(-200);
+      this.#settler.add(ended);
       this.#open = [...this.#open, ended].slice(-20);
     }
     if (isStoryType(row.type)) {

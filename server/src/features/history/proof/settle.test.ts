@@ -130,6 +130,35 @@ test('settle - after a start of the service each engine was away since 10 s befo
   );
 });
 
+test('settle - an absence that began while the service was dead keeps its start over the next start', () => {
+  const before = createAbsences({ heard: 15 * S, head: 0, others: ['b'] });
+  assert.deepEqual(before.take(row('engine.link_up', 20 * S)), { from: 5 * S, to: 20 * S });
+  before.take(row('call.ended', 50 * S));
+  const linked = JSON.parse(JSON.stringify(before.linked)) as typeof before.linked;
+  const after = createAbsences({ linked, heard: 50 * S, head: 0, others: ['b'] });
+  assert.deepEqual(after.take(row('engine.link_up', 60 * S)), { from: 40 * S, to: 60 * S });
+  const absence = { from: 5 * S, to: 70 * S, node: 'b' };
+  assert.deepEqual(after.take(row('engine.link_up', 70 * S, 'b')), absence);
+  assert.deepEqual(after.linked, [
+    [null, null],
+    ['b', null],
+  ]);
+});
+
+test('settle - the first link of an engine ends no absence, the next one does', () => {
+  const absences = createAbsences({ linked: [[null, null]], heard: 15 * S, others: ['b'] });
+  assert.equal(absences.take(row('engine.link_up', 20 * S, 'b')), null);
+  absences.take(row('engine.link_down', 30 * S, 'b'));
+  const absence = { from: 20 * S, to: 40 * S, node: 'b' };
+  assert.deepEqual(absences.take(row('engine.link_up', 40 * S, 'b')), absence);
+  const { linked } = absences;
+  assert.deepEqual(
+    createAbsences({ linked, others: [] }).linked,
+    [[null, null]],
+    'b is no engine of the site',
+  );
+});
+
 test('settle - a visit is settled in an absence of the engine of its queue', async () => {
   await using scene = await historyScene();
   const fixture = (node: string) =>
@@ -140,7 +169,7 @@ test('settle - a visit is settled in an absence of the engine of its queue', asy
   assert.equal(visit.leg_id.split(':')[0], 'a', 'its caller is at the other engine');
   const around = { from: visit.from - 60_000, to: visit.to + 60_000, known: [] };
   const found = (node: object, of = answered, heard: readonly Heard[] = []) =>
-    settledIn(of, { ...around, ...node }, 7, ['b'], new Map(heard)).length;
+    settledIn(of, { ...around, ...node }, 7, ['b'], new Map(heard.map(([of, end]) => [of, [end]]))).length;
   assert.deepEqual([found({ node: 'b' }), found({})], [1, 0]);
   // Without an offer only the call of the other half shows the other engine.
   const abandoned: ConversationRecord = {
@@ -171,10 +200,11 @@ test('settle - a visit of the silence before a lost link is settled, unless an e
     absences.take(row('engine.link_up', visit.from - 60_000));
     // An event of engine b hides that the first engine is silent.
     absences.take(row('call.started', lost, 'b'));
-    if (told)
+    // A later visit of the call to the queue does not hide the end of the first.
+    for (const at of told ? [visit.to, visit.to + 3 * S] : [])
       before.take({
         type: 'queue.caller_abandoned',
-        at: visit.to,
+        at,
         observed: 'live',
         data: { queue: visit.queue, leg_id: visit.leg_id, call_id: abandoned.id },
       } as unknown as DomainEvent);

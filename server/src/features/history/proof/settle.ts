@@ -52,7 +52,7 @@ export function settledIn(
   absence: Unsettled,
   at: number,
   others: readonly string[],
-  heard: ReadonlyMap<string, number>,
+  heard: ReadonlyMap<string, readonly number[]>,
 ): readonly Finding[] {
   const calls = [record.id, ...record.merged_from];
   return record.visits.flatMap((visit): Finding[] => {
@@ -67,7 +67,7 @@ export function settledIn(
       ? to >= absence.from - SOON_MS && to <= absence.to + SOON_MS
       : from >= absence.from && to <= absence.to;
     if (outcome === null || !inside) return [];
-    const ends = calls.map((call) => heard.get(`${queue} ${call}`) ?? -Infinity);
+    const ends = calls.flatMap((call) => heard.get(`${queue} ${call}`) ?? []);
     if (!told && ends.some((end) => Math.abs(end - to) < SOON_MS)) return [];
     // After a loss of the engine, its records do not show whether the caller gave up.
     if (outcome === 'abandoned' && record.ended_by === 'engine_lost') return [];
@@ -91,8 +91,8 @@ export function createSettler({
   /** Visits reported by events as open, and those that a resync ended without knowing the outcome, with its time. */
   const open = new Set<string>();
   const ended = new Map<string, number>();
-  /** The newest visits whose end an event reported while another engine may have been away; see `Heard`. */
-  const heard = new Map<string, number>();
+  /** Ends of the newest visits that events reported while another engine may have been away; see `Heard`. */
+  const heard = new Map<string, readonly number[]>();
   let lookedAt = -Infinity;
   /** Newest change read for each absence. */
   const read = new WeakMap<Unsettled, number>();
@@ -120,8 +120,10 @@ export function createSettler({
   }
   function hear(visit: string, at: number): void {
     if (others.length === 0) return;
+    // A call can visit a queue several times; rows that are read again report no other end.
+    const ends = heard.get(visit) ?? [];
     heard.delete(visit);
-    heard.set(visit, at);
+    heard.set(visit, ends.includes(at) ? ends : [...ends, at]);
     for (const oldest of heard.keys()) {
       if (heard.size <= HEARD_KEPT) return;
       heard.delete(oldest);
@@ -136,7 +138,7 @@ export function createSettler({
       return unsettled;
     },
     get heard(): readonly Heard[] {
-      return [...heard];
+      return [...heard].flatMap(([visit, ends]) => ends.map((at): Heard => [visit, at]));
     },
     /** Call with every event of callers in queues, in order; other events are ignored. */
     take(event: DomainEvent): void {
