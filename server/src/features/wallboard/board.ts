@@ -57,10 +57,12 @@ export interface Board {
   tidied_slot: number;
   /** `boot_id` of each engine in its newest event, by node; empty in the board of an earlier version. */
   readonly engines: Map<string, string>;
-  /** Time since which no events of an engine are received, ms since 1970, by node. */
-  readonly unheard: Map<string, number>;
-  /** `boot_id` of one engine, from the board of an earlier version, which had no `engines`; else null. */
-  readonly engine: string | null;
+  /** Time since which no events of an engine are received, ms since 1970, by node; null while it is linked. */
+  readonly unheard: Map<string, number | null>;
+  /** Node of the engine that was linked first after the newest start, which is that of the leading node. */
+  leader: string | null;
+  /** `boot_id` of one engine, from the board of an earlier version, which had no `engines`; null once it was linked. */
+  engine: string | null;
 }
 
 export const emptyBoard = (): Board => ({
@@ -74,6 +76,7 @@ export const emptyBoard = (): Board => ({
   tidied_slot: 0,
   engines: new Map(),
   unheard: new Map(),
+  leader: null,
   engine: null,
 });
 
@@ -126,6 +129,7 @@ export function writeBoard(board: Board): string {
     tidied_slot: board.tidied_slot,
     engines: [...board.engines],
     unheard: [...board.unheard],
+    leader: board.leader,
     engine: board.engine,
   });
 }
@@ -141,7 +145,8 @@ export function readBoard(text: string): Board | null {
     /** Missing in texts of earlier versions. */
     engine?: string | null;
     engines?: [string, string][];
-    unheard?: [string, number][];
+    unheard?: [string, number | null][];
+    leader?: string | null;
     lost?: UnseenVisit[];
     settled?: UnseenVisit[];
   };
@@ -157,6 +162,7 @@ export function readBoard(text: string): Board | null {
     tidied_slot: read.tidied_slot,
     engines: new Map(read.engines),
     unheard: new Map(read.unheard),
+    leader: read.leader ?? null,
     engine: read.engine ?? null,
   };
   indexAgents(board);

@@ -60,6 +60,13 @@ const journalOn = (store: JournalStore): Journal => openJournal({ store, node: n
 const feed = (counter: Counter, journal: Journal, events: readonly DomainEvent[]): void => {
   counter.take(journal.append(events), events);
 };
+const linkUp = (node: string, ms: number): DomainEvent => ({
+  type: 'engine.link_up',
+  subject: `engine/${node}`,
+  at: ms,
+  observed: 'live',
+  data: { node: nodeId(node), boot_id: `boot of ${node}` },
+});
 
 /** The board as an earlier version wrote it: with the start of the newest engine only. */
 const earlier = (board: Board, engine: string): string =>
@@ -67,6 +74,7 @@ const earlier = (board: Board, engine: string): string =>
     ...(JSON.parse(writeBoard(board)) as object),
     engines: undefined,
     unheard: undefined,
+    leader: undefined,
     engine,
   });
 
@@ -418,6 +426,62 @@ test('wallboard counter - an engine that is away over a restart of the service l
   counter = await t.open(journal);
   feed(counter, journal, [up('a', at(6)), up('b', at(6))]);
   assert.deepEqual(counter.gaps.at(-1), { from: at(5), to: at(6), reason }, 'both were heard since');
+});
+test('wallboard counter - an absence that began while the service was dead keeps its start over the next starts', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  const reason = 'unheard';
+  let counter = await t.open(journal);
+  const restart = async (): Promise<void> => {
+    await counter.save();
+    counter = await t.open(journal);
+    assert.ok(counter.unsaved, 'a service that is killed soon keeps the start too');
+  };
+  feed(counter, journal, [linkUp('a', at(0)), linkUp('b', at(0)), emitted.joined(at(0, 1), 'a')]);
+  await restart();
+  // Engine a is reached late, engine b is not.
+  feed(counter, journal, [linkUp('a', at(1)), emitted.left(at(2), 'a', 3600)]);
+  await restart();
+  feed(counter, journal, [emitted.joined(at(3), 'b')]);
+  await restart();
+  feed(counter, journal, [linkUp('a', at(4)), linkUp('b', at(5))]);
+  const [own, other] = [
+    { from: at(2), to: at(4), reason },
+    { from: at(0, 1), to: at(5), reason },
+  ];
+  assert.deepEqual(counter.gaps, [own, other]);
+});
+test('wallboard counter - the engine of a node that does not lead is not away', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  let counter = await t.open(journal);
+  for (const [i, leader] of ['a', 'b', 'b', 'a'].entries()) {
+    feed(counter, journal, [linkUp(leader, at(2 * i)), emitted.joined(at(2 * i + 1), `c${i}`)]);
+    await counter.save();
+    counter = await t.open(journal);
+  }
+  const reason = 'unheard';
+  assert.deepEqual(counter.gaps, [
+    { from: at(3), to: at(4), reason },
+    { from: at(5), to: at(6), reason },
+  ]);
+});
+test('wallboard counter - an engine that is added after an update from a version with one engine leaves no gap', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  const before = await t.open(journal);
+  feed(before, journal, [linkUp('a', at(0)), emitted.joined(at(0, 1), 'a')]);
+  await t.store.save(new SumTable(), before.position, earlier(before.board, 'boot of a'));
+  let counter = await t.open(journal);
+  feed(counter, journal, [linkUp('a', at(1)), emitted.joined(at(2), 'b')]);
+  await counter.save();
+  counter = await t.open(journal);
+  feed(counter, journal, [linkUp('a', at(3)), linkUp('b', at(3, 30))]);
+  const reason = 'unheard';
+  assert.deepEqual(counter.gaps, [
+    { from: at(0, 1), to: at(1), reason },
+    { from: at(2), to: at(3), reason },
+  ]);
 });
 test('wallboard counter - rows that come again, or after others that were never given, count once each', async () => {
   await using t = await rig();

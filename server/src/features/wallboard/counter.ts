@@ -51,7 +51,7 @@ export class Counter {
   private constructor(options: CounterOptions, gaps: readonly Gap[]) {
     const { journal, clock, calendar } = options;
     this.#deps = options;
-    this.#gaps = new Gaps(gaps, this.#board.unheard);
+    this.#gaps = new Gaps(gaps, this.#board);
     this.#recent = new RecentSums(clock, calendar);
     this.#position = { epoch: journal.epoch, seq: journal.tail - 1, as_of: 0 };
   }
@@ -62,7 +62,9 @@ export class Counter {
     counter.#savedSeq = counter.#position.seq;
     await counter.#catchUp();
     // No event was received between the newest one and this start.
-    if (counter.#position.as_of > 0) counter.#gaps.onStart(counter.#position.as_of);
+    counter.#gaps.onStart(counter.#position.as_of);
+    // No row of the journal shows the next start when these absences began.
+    counter.#changed ||= counter.#board.unheard.size > 0;
     return counter;
   }
 
@@ -246,6 +248,8 @@ export class Counter {
     const { node, boot_id } = event.data;
     const { engine, engines } = this.#board;
     const known = engines.get(node);
+    // This is the one engine of the earlier version; an engine that is added to the site later is new.
+    if (engine === boot_id) this.#board.engine = null;
     // After an update from a version without `engines`, a restart is unknown: the history settles a gap too many.
     const restarted = known === undefined ? engine === null : known !== boot_id;
     engines.set(node, boot_id);
@@ -299,7 +303,7 @@ export class Counter {
       log.error({}, 'open intervals of the figures cannot be read; they count as never ended');
     else {
       this.#board = before;
-      this.#gaps.resume(before.unheard);
+      this.#gaps.resume(before);
     }
     this.#position = { epoch, seq, as_of };
     if (as_of === 0)

@@ -1,3 +1,4 @@
+import type { Board } from './board.ts';
 import type { Gap } from './store.ts';
 import { SLOT_MS } from './sums.ts';
 
@@ -5,21 +6,20 @@ import { SLOT_MS } from './sums.ts';
 export class Gaps {
   #all: readonly Gap[];
   #unsaved: readonly Gap[] = [];
-  /** `unheard` of the board. */
-  #unheard: Map<string, number>;
+  #board: Board;
   /** Time of the newest event before this start, and the nodes whose engines were linked since. */
   #started: number | null = null;
   readonly #linked = new Set<string>();
   /** Time of the newest link since this start. */
   #linkedAt = 0;
 
-  constructor(stored: readonly Gap[], unheard: Map<string, number>) {
+  constructor(stored: readonly Gap[], board: Board) {
     this.#all = stored;
-    this.#unheard = unheard;
+    this.#board = board;
   }
   /** Continues the absences of a stored board. */
-  resume(unheard: Map<string, number>): void {
-    this.#unheard = unheard;
+  resume(board: Board): void {
+    this.#board = board;
   }
   get all(): readonly Gap[] {
     return this.#all;
@@ -33,19 +33,22 @@ export class Gaps {
     this.#started = at;
     this.#linked.clear();
     this.#linkedAt = 0;
+    const { unheard } = this.#board;
+    for (const [node, since] of unheard) unheard.set(node, since ?? at);
   }
   onLinkDown(node: string, at: number): void {
-    this.#unheard.set(node, this.#unheardSince(node) ?? at);
+    this.#board.unheard.set(node, this.#unheardSince(node) ?? at);
   }
   /**
    * Ends the absence of an engine; returns true if it is a gap. `restarted`: the engine restarted meanwhile, so there
    * were no visits to miss. A gap soon after another, or during it, extends it.
    */
   onLinkUp(node: string, at: number, restarted: boolean): boolean {
+    if (this.#started !== null && this.#linked.size === 0) this.#lead(node);
     const from = this.#unheardSince(node);
     // An engine that was linked before the first one of this start is not heard until that one is linked, too.
     const to = this.#linked.has(node) ? at : Math.max(at, this.#linkedAt);
-    this.#unheard.delete(node);
+    this.#board.unheard.set(node, null);
     this.#linked.add(node);
     this.#linkedAt = Math.max(this.#linkedAt, at);
     if (from === null || restarted || to <= from) return false;
@@ -76,8 +79,14 @@ export class Gaps {
     this.#unsaved = [];
     return taken;
   }
+  /** After a failover the engine of the former leading node is not followed, so it is not away. */
+  #lead(node: string): void {
+    const { unheard, leader } = this.#board;
+    if (leader !== null && leader !== node) unheard.delete(leader);
+    this.#board.leader = node;
+  }
   #unheardSince(node: string): number | null {
-    return this.#unheard.get(node) ?? (this.#linked.has(node) ? null : this.#started);
+    return this.#board.unheard.get(node) ?? (this.#linked.has(node) ? null : this.#started);
   }
   /** Restores gaps that could not be stored. */
   giveBack(gaps: readonly Gap[]): void {
