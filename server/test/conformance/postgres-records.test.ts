@@ -1,4 +1,4 @@
-/** The tests of the features whose records may live in PostgreSQL, over PostgreSQL. */
+/** Tests of the call history over PostgreSQL. */
 import { usePostgresStores } from '../support/postgres-stores.ts';
 
 await usePostgresStores();
@@ -14,9 +14,3 @@ await import('../../src/features/history/query/list.test.ts');
 await import('../../src/features/history/query/notes.test.ts');
 await import('../../src/features/history/query/quality.test.ts');
 await import('../../src/features/history/query/terms.test.ts');
-await import('../../src/features/recordings/keeper.test.ts');
-await import('../../src/features/recordings/disposal.test.ts');
-await import('../../src/features/recordings/routes.test.ts');
-await import('../../src/features/exports/exports.test.ts');
-await import('../../src/features/history/erasure/erasure.test.ts');
-await import('../../src/features/privacy/privacy.test.ts');
