@@ -4,6 +4,8 @@ import type { SessionRow, TokenRow } from './store.ts';
 export interface Live {
   readonly token: Mutable<TokenRow>;
   readonly session: Mutable<SessionRow>;
+  /** Time of the first use of the token, in milliseconds since 1970; null if it was stored before the token was read. */
+  first_used_at: number | null;
 }
 interface Stored {
   readonly token: TokenRow;
@@ -74,6 +76,7 @@ export class SessionCache {
     }
     if (token.confirmed === 1) return;
     token.confirmed = 1;
+    live.first_used_at = now;
     this.#tokens.set(token.hash, { hash: token.hash, parent: token.parent, at: now });
     const parent = token.parent === null ? undefined : this.#byToken.get(token.parent);
     if (parent !== undefined) parent.token.retired_at ??= now;
@@ -151,9 +154,20 @@ export class SessionCache {
       this.#written.set(held.session, found.session.last_used_at);
       this.#sessions.set(found.session.id, held);
     }
+    const { hash, confirmed, retired_at } = found.token;
+    const first_used_at = this.#tokens.get(hash)?.at ?? null;
+    // The row may be older than the first use of the replacement, which retired the token.
+    const replacement = held.tokens
+      .values()
+      .find((one) => one.token.parent === hash && one.first_used_at !== null);
     const live: Live = {
-      token: { ...found.token, confirmed: this.#tokens.has(found.token.hash) ? 1 : found.token.confirmed },
+      token: {
+        ...found.token,
+        confirmed: first_used_at === null ? confirmed : 1,
+        retired_at: retired_at ?? replacement?.first_used_at ?? null,
+      },
       session: held.session,
+      first_used_at,
     };
     held.tokens.set(live.token.hash, live);
     this.#byToken.set(live.token.hash, live);

@@ -263,6 +263,17 @@ test('sessions - everything holds over a restart, the retired tokens too', async
   assert.equal(await works(gone), false);
   assert.ok(await works(next));
 });
+test('sessions - after a restart, a token whose replacement is used first is retired, though neither was in memory', async () => {
+  const { token } = await login('1005');
+  const next = await site.sessions.refresh(token, '10.9.0.9');
+  await reopen();
+  assert.ok(await works(next.token));
+  assert.ok(await works(token), 'requests already sent');
+  site.clock.advance(GRACE_MS);
+  await site.sessions.save();
+  assert.equal(await works(token), false);
+  assert.ok(await works(next.token));
+});
 test('sessions - log-out ends this session only, and notifies the owners of its sockets', async () => {
   const [one, other] = [await login('1005'), await login('1005')];
   await site.sessions.logout((await site.sessions.authenticate(one.token))!, '10.9.9.9');
