@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createVirtualClock } from '../adapters/memory/virtual-clock.ts';
-import { ServiceError, isUncertain } from '../core/errors.ts';
+import { ServiceError, effectOf, isUncertain, markNotBegun } from '../core/errors.ts';
 import { silent } from '../core/log.ts';
 import { say } from '../core/said.ts';
 import type { AuditEntry } from '../ports/audit.ts';
@@ -119,6 +119,7 @@ test('commands - the error of a command that may have taken effect is marked, on
   const refusal = new ServiceError('store_unavailable', 'the disk is full');
   for (const [name, more, error, uncertain] of [
     ['sent', {}, broken, true],
+    ['not sent', {}, markNotBegun(new ServiceError('overloaded', 'too many actions')), false],
     ['undone', { undo: (thrown: unknown) => thrown }, refusal, false],
     ['undone by a command without an answer', { undo: () => broken }, refusal, true],
   ] as const) {
@@ -132,7 +133,7 @@ test('commands - the error of a command that may have taken effect is marked, on
   const { commands, command, refuse } = rig();
   const down = () => Promise.reject(new ServiceError('engine_unavailable', 'the link is down'));
   const unplanned: unknown = await commands.run(ASKED, down).catch((e: unknown) => e);
-  assert.equal(isUncertain(unplanned), false);
+  assert.equal(effectOf(unplanned), false);
   refuse.audit = true;
   const unaudited: unknown = await commands.run(ASKED, () => command()).catch((e: unknown) => e);
   assert.equal(isUncertain(unaudited), true);

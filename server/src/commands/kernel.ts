@@ -1,7 +1,7 @@
 /** Runs every command: lane, limit, plan, operation, confirmation, audit trail, undo (ADR 0025). */
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { randomUUID } from '../core/chance.ts';
-import { ServiceError, markUncertain, messageOf } from '../core/errors.ts';
+import { ServiceError, effectOf, markNotBegun, markUncertain, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Said } from '../core/said.ts';
 import type { Audit, AuditEntry } from '../ports/audit.ts';
@@ -162,8 +162,9 @@ export class Commands {
         lane === undefined || lanes === undefined ? work() : lanes.run(lane, work);
       return await (limit?.counts === 'asked' ? this.limited(asked.actor ?? '', inOrder) : inOrder());
     } catch (error) {
-      if (!planned) await this.refused(asked, error);
-      throw error;
+      if (planned) throw error;
+      await this.refused(asked, error);
+      throw markNotBegun(error);
     }
   }
   /** Counts work by other commands towards this actor's limit. */
@@ -236,7 +237,8 @@ export class Commands {
       await this.#tryAudit(failureOf(command.failedLine ?? asked, error));
       // An undo sends its own commands, whose outcome is unknown in the same cases.
       const isUndone = command.undo !== undefined && !UNKNOWN.has(codeOf(error));
-      throw isUndone ? error : markUncertain(error);
+      // An error before the sending says so; what was sent earlier in the same command only prepared it.
+      throw isUndone || effectOf(error) === false ? error : markUncertain(error);
     } finally {
       end?.();
     }

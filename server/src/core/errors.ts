@@ -46,14 +46,23 @@ export class StartError extends Error {
   }
 }
 
-const uncertain = new WeakSet<Error>();
+/** True for the error of a change that may have taken effect, false for one of a change that had not begun. */
+const effects = new WeakMap<Error, boolean>();
 /** Marks the error of a change that may have taken effect; returns it. */
 export function markUncertain(thrown: unknown): unknown {
-  if (thrown instanceof Error) uncertain.add(thrown);
+  if (thrown instanceof Error) effects.set(thrown, true);
   return thrown;
 }
+/** Marks the error of a change that had not begun, unless it is marked as uncertain; returns it. */
+export function markNotBegun(thrown: unknown): unknown {
+  if (thrown instanceof Error && !effects.has(thrown)) effects.set(thrown, false);
+  return thrown;
+}
+/** Whether the change that failed with this error may have taken effect; undefined if only its status is known. */
+export const effectOf = (thrown: unknown): boolean | undefined =>
+  thrown instanceof Error ? effects.get(thrown) : undefined;
 /** True if the change that failed with this error may have taken effect. */
-export const isUncertain = (thrown: unknown): boolean => thrown instanceof Error && uncertain.has(thrown);
+export const isUncertain = (thrown: unknown): boolean => effectOf(thrown) === true;
 
 /** The message of any thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

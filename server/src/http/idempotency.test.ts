@@ -10,7 +10,7 @@ import { manualClock } from '../../test/support/sessions-fixture.ts';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { ServiceError, markUncertain } from '../core/errors.ts';
+import { ServiceError, markNotBegun, markUncertain } from '../core/errors.ts';
 import type { Store } from '../ports/store.ts';
 import type { Host } from './host.ts';
 import { addOperations } from './operations.ts';
@@ -129,6 +129,18 @@ test('repeats - a decided refusal is kept, an undecided one may be tried again',
     assert.equal(code(await post(`key-${undecided}`)), undecided);
     work = () => Promise.resolve({ ok: true });
     assert.deepEqual((await post(`key-${undecided}`)).json(), { ok: true });
+  }
+});
+test('repeats - of a command that had not begun, a late engine may be asked again, and a refusal is kept', async () => {
+  for (const [refusal, isKept] of [
+    ['engine_timeout', false],
+    ['call_gone', true],
+  ] as const) {
+    work = () => Promise.reject(markNotBegun(new ServiceError(refusal, 'no')) as Error);
+    assert.equal(code(await post(`key-not-begun-${refusal}`)), refusal);
+    work = () => Promise.resolve({ ok: true });
+    const again = await post(`key-not-begun-${refusal}`);
+    assert.equal(again.headers['idempotency-replayed'], isKept ? 'true' : undefined, refusal);
   }
 });
 test('repeats - a command that may have taken effect is never repeated under the same key', async () => {

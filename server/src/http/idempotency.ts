@@ -2,7 +2,7 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createIndex, createTable } from '../core/schema.ts';
-import { ServiceError, isUncertain } from '../core/errors.ts';
+import { ServiceError, effectOf } from '../core/errors.ts';
 import { seal, unseal } from '../core/seal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { App } from '../ports/http.ts';
@@ -20,6 +20,8 @@ const PURGE_ROWS = 500;
  * the command may have run, and the same key must not run it twice.
  */
 const UNDECIDED = new Set([408, 429, 503]);
+/** Status after which the same key may try again if the change had not begun. */
+const NO_ANSWER = 504;
 
 export interface StoredReply {
   readonly status: number;
@@ -171,8 +173,8 @@ export interface Attempt {
     readonly status: number;
     readonly content_type: string;
     readonly body: Buffer | null;
-    /** True if a failed change may have taken effect. */
-    readonly uncertain: boolean;
+    /** `effectOf` the error of a failure. */
+    readonly effect: boolean | undefined;
   }): Promise<void>;
 }
 /** Handles repeated requests, by REST and as command frames. */
@@ -251,8 +253,9 @@ function createRepeats(store: IdempotencyStore | undefined): Repeats {
         throw error;
       }
       return {
-        async end({ status, content_type, body: answered, uncertain }) {
-          const isUndone = UNDECIDED.has(status) && !uncertain;
+        async end({ status, content_type, body: answered, effect }) {
+          const isUndone =
+            effect !== true && (UNDECIDED.has(status) || (effect === false && status === NO_ANSWER));
           const kept =
             isUndone || answered === null || answered.length > MAX_BODY
               ? null
@@ -288,7 +291,7 @@ function sameBody(first: string, second: string): void {
 export function addIdempotency(app: App, store: IdempotencyStore | undefined): void {
   const repeats = createRepeats(store);
   const attempts = new WeakMap<FastifyRequest, Attempt>();
-  const uncertain = new WeakSet<FastifyRequest>();
+  const effects = new WeakMap<FastifyRequest, boolean | undefined>();
   app.decorate('repeats', repeats);
   if (store !== undefined) keepPurged(app, store);
 
@@ -330,7 +333,7 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
   }
 
   function note(request: FastifyRequest, _reply: FastifyReply, error: Error, done: () => void): void {
-    if (isUncertain(error)) uncertain.add(request);
+    effects.set(request, effectOf(error));
     done();
   }
   async function finish(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
@@ -340,7 +343,7 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
     const body =
       Buffer.isBuffer(payload) || typeof payload === 'string' ? Buffer.from(payload as string) : null;
     const content_type = String(reply.getHeader('content-type') ?? '');
-    await attempt.end({ status: reply.statusCode, content_type, body, uncertain: uncertain.has(request) });
+    await attempt.end({ status: reply.statusCode, content_type, body, effect: effects.get(request) });
     return payload;
   }
 }

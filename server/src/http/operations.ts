@@ -8,7 +8,7 @@ import { isFileBody } from '@offhook/contract/operation.ts';
 import type { Operation } from '@offhook/contract/operation.ts';
 import { NoFields } from '@offhook/contract/session.ts';
 import { checkInput, inputValidator } from '../core/check-input.ts';
-import { ServiceError, isUncertain, markUncertain, problemOf } from '../core/errors.ts';
+import { ServiceError, effectOf, markUncertain, problemOf } from '../core/errors.ts';
 import { say } from '../core/said.ts';
 import type { App, Caller } from '../ports/http.ts';
 import type { Actor, AnyServed, Command, Commands } from '../ports/operations.ts';
@@ -190,9 +190,9 @@ async function once(
     const { code, detail } = kept as Problem;
     throw new ServiceError(code as ErrorCode, detail);
   }
-  const kept = (status: number, value: unknown, uncertain = false) =>
+  const kept = (status: number, value: unknown, effect?: boolean) =>
     begun.end({
-      uncertain,
+      effect,
       status,
       content_type: status < 400 ? 'application/json; charset=utf-8' : 'application/problem+json',
       body: Buffer.from(JSON.stringify(value)),
@@ -203,7 +203,7 @@ async function once(
     return result;
   } catch (error) {
     const problem = problemOf(error);
-    await kept(problem.status, problem, isUncertain(error));
+    await kept(problem.status, problem, effectOf(error));
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { NodeId } from '@offhook/contract/ids.ts';
 import { Backoff } from '../../core/backoff.ts';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { ServiceError, markNotBegun, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EngineEventOf, EngineStatus, LinkState } from '../../ports/engine.ts';
@@ -155,9 +155,8 @@ export class EngineLink {
   requireActions(): AmiConnection {
     const { actions } = this;
     if (actions === null || this.#state !== 'up')
-      throw new ServiceError(
-        'engine_unavailable',
-        `the engine is not connected: ${this.#reason || this.#state}`,
+      throw markNotBegun(
+        new ServiceError('engine_unavailable', `the engine is not connected: ${this.#reason || this.#state}`),
       );
     return actions;
   }

@@ -1,6 +1,6 @@
 /** The engine's port over the simulated exchange. */
 import type { NodeId } from '@offhook/contract/ids.ts';
-import { ServiceError } from '../../core/errors.ts';
+import { ServiceError, markNotBegun } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SiteEngine } from '../../ports/engine-site.ts';
 import type { EngineEvent } from '../../ports/engine.ts';
@@ -78,7 +78,7 @@ export function createLink({ node, clock, world, record }: SimulatedLinkOptions)
     world.serve();
   };
   const requireUp = (): void => {
-    if (!up) throw unavailable();
+    if (!up) throw markNotBegun(unavailable());
   };
   /** Runs a command at once, unless a fault is set for it. */
   const command: Perform = async (act, options, repeated = false) => {

@@ -1,5 +1,5 @@
 import { LOGIN } from '../../pbx/agent-reasons.ts';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { ServiceError, effectOf, messageOf } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Engine, QueueMember } from '../../ports/engine.ts';
@@ -218,7 +218,7 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
           const nothing =
             error.code === 'engine_refused'
               ? 'refused'
-              : error.code === 'invalid_request'
+              : error.code === 'invalid_request' || effectOf(error) === false
                 ? 'unsent'
                 : 'sent';
           for (const change of these) outcomes.set(change, { state: already ? 'sent' : nothing, error });

@@ -2,7 +2,7 @@
 import type { LegChoice, RetrieveRequest, TransferRequest } from '@offhook/contract/call-control.ts';
 import { nodeOf } from '@offhook/contract/ids.ts';
 import { ignoreLate } from '../../commands/confirm.ts';
-import { ServiceError } from '../../core/errors.ts';
+import { ServiceError, markUncertain } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { LiveCall, LiveLeg, LiveSide, LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
@@ -217,7 +217,11 @@ export class Steering {
         // One after the other, so that they arrive in order.
         for (let i = 0; i < digits.length; i += 1) {
           const digit = digits.charAt(i);
-          await engine.digit(leg.id, digit, { action_id: i === 0 ? operationId : `${operationId}-${i}` });
+          const action_id = i === 0 ? operationId : `${operationId}-${i}`;
+          await engine.digit(leg.id, digit, { action_id }).catch((error: unknown) => {
+            // A repeat would send the earlier digits a second time.
+            throw i === 0 ? error : markUncertain(error);
+          });
         }
       },
       // In a call, wait until the other side was sent the last digit; a move before that would leave it pressed.

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ServiceError, messageOf } from '../../../core/errors.ts';
+import { ServiceError, markNotBegun, messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { encodeAction } from './codec.ts';
@@ -219,7 +219,8 @@ export class AmiConnection {
   }
 
   #rejectWhileDraining(): void {
-    if (this.#draining) throw new ServiceError('engine_unavailable', 'the connection is being closed');
+    if (this.#draining)
+      throw markNotBegun(new ServiceError('engine_unavailable', 'the connection is being closed'));
   }
   #move(to: ConnectionState): void {
     this.#state = to;
@@ -362,8 +363,12 @@ export class AmiConnection {
     const id = action_id ?? `${this.#prefix}-${(++this.#sent).toString(36)}`;
     const bytes = encodeAction(name, fields, id);
     signal?.throwIfAborted();
-    this.#checkRoom(id);
-    if (row === null && !UNFENCED.has(name)) this.#options.fence?.();
+    try {
+      this.#checkRoom(id);
+      if (row === null && !UNFENCED.has(name)) this.#options.fence?.();
+    } catch (error) {
+      throw markNotBegun(error);
+    }
     const answered = Promise.withResolvers<AmiAnswer>();
     const done = new AbortController();
     const command = row === null && !READS.has(name);
