@@ -121,6 +121,17 @@ test('connectors - a customer of the CRM: people change note and owner, the rest
   await until('the language', async () => (await lookup(rig))[0]?.language === 'fr_CH');
   const found = await rig.call('GET', `connector-lookup?number=${encodeURIComponent(NUMBER)}`);
   assert.match(JSON.stringify(found.json), /"language":"fr_CH"/);
+  const named = { name: 'Anna Schmidt', note: null, language: 'de' };
+  assert.deepEqual(await put(named), [
+    400,
+    'language: this field comes from the connected system; change it there',
+  ]);
+  assert.equal((await put({ ...named, language: 'fr_CH' }))[0], 200, 'the note is the site’s own');
+
+  rig.crm.languages.delete('c1');
+  await rig.clock.advance(601_000);
+  rig.connectors.service.seek('030 901820');
+  await until('the language to be the site’s own', async () => (await put(named))[0] === 200);
 });
 
 test('connectors - a line of a file leaves the customers of the CRM; deleting the connector deletes them, and only them', async (t) => {

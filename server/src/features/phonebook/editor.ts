@@ -52,6 +52,7 @@ export class CustomerEditor {
         person_id,
         source: 'manual',
         external_id: null,
+        source_language: null,
         url: null,
         updated_at: clock.now(),
         version: 1,

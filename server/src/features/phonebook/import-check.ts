@@ -22,6 +22,7 @@ export type Given = Pick<CustomerRow, 'name' | 'numbers'> &
       | 'blocked'
       | 'emails'
       | 'external_id'
+      | 'source_language'
       | 'url'
     >
   >;

@@ -88,7 +88,8 @@ export function personalDataOf(deps: {
       return places(n);
     },
     async *collect(subject, _usernames, signal) {
-      for await (const { person_id: _person, updated_at, ...row } of all(subject, signal)) {
+      for await (const found of all(subject, signal)) {
+        const { person_id: _person, source_language: _language, updated_at, ...row } = found;
         yield { kind: 'customer', value: { ...row, updated_at: rfc3339(updated_at) } };
       }
     },

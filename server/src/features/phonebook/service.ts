@@ -161,7 +161,13 @@ function readsOf(
     one: async (who, id) => shown(await findFor(who, store, id)),
   };
 }
-const shown = ({ person_id, updated_at, external_id: _external, ...row }: CustomerRow): Customer => ({
+const shown = ({
+  person_id,
+  updated_at,
+  external_id: _external,
+  source_language: _language,
+  ...row
+}: CustomerRow): Customer => ({
   ...row,
   shared: person_id === EVERYONE,
   updated_at: rfc3339(updated_at),

@@ -20,9 +20,10 @@ const AT_ONCE = 256;
 const ORIGINS_AT_ONCE = 2_000;
 const MAX_NAME = 120;
 
+const FOREIGN = ['kind', 'name', 'company', 'numbers', 'emails', 'vip', 'blocked'] as const;
 /** First field owned by the system outside that a request would change; null if it changes none of these. */
 export function foreignField(row: CustomerRow, next: Omit<NewCustomer, 'shared'>): string | null {
-  const fields = ['kind', 'name', 'company', 'numbers', 'emails', 'vip', 'blocked'] as const;
+  const fields = row.source_language === null ? FOREIGN : ([...FOREIGN, 'language'] as const);
   const numbersOf = ({ numbers }: Pick<CustomerRow | typeof next, 'numbers'>) =>
     numbers.map(({ number, label }) => ({ number, label }));
   const of = (one: typeof next | CustomerRow, field: (typeof fields)[number]): string =>
@@ -54,7 +55,7 @@ function lineOf(one: SourceCustomer): Line {
 }
 /** The fields that the phonebook can store; null for a customer without a usable id or name. */
 function givenOf(line: Line, checks: Omit<Checks, 'report'>): Given | null {
-  // Note and owner are the site's own.
+  // Note and owner are the site's own, as is the language of a customer for whom its source names none.
   const { note: _note, owner: _owner, name = '', company = '', ...fields } = line.fields;
   // Most customers have no company; the first test spares them a failed parse, which builds an error with a stack.
   const isNamed = company !== '' && NAME.safeParse(cut(company)).success;
@@ -86,7 +87,7 @@ export interface LineSources extends CustomerSources {
   /** As `store`, with the uid of each line as the id at the source. */
   storeLines(source: string, lines: readonly Line[]): Promise<void>;
 }
-/** Keeps shared customers equal to those of systems outside; note and owner are the site's own. */
+/** Keeps shared customers equal to those of systems outside, except for the fields that are the site's own. */
 export function createSources(options: SourcesOptions): LineSources {
   const { store, clock, changes, room, writes } = options;
   const knownOf = async (source: string, ids: readonly string[]): Promise<readonly CustomerRow[]> => {
@@ -120,7 +121,7 @@ export function createSources(options: SourcesOptions): LineSources {
       const before = known.get(given.external_id!);
       const isKept = adds_numbers === true || (before !== undefined && named?.sync.keepsNumbers(before.id));
       const numbers = isKept ? withNumbers(before, given.numbers) : given.numbers;
-      return merged({ ...given, numbers }, before, fresh);
+      return merged({ ...given, numbers, source_language: given.language ?? null }, before, fresh);
     });
     const changed = next.filter((row) => row !== null);
     const rows = new Map([...known].map(([external_id, { id }]) => [external_id, id]));
