@@ -534,7 +534,7 @@ export const OutboundRouteConfig = z
       .max(100)
       .describe('X is any digit, Z 1 to 9, N 2 to 9; `.` one or more of anything, `!` none or more.'),
     class: RouteClass.default('national').describe(
-      'Default of a new route with a pattern for any country (`+X.`, `00X.`, `0X.`): `international`.',
+      'Default of a new route with a pattern for any country (`+X.`, `00X.`, `011X.`, `0X.`): `international`.',
     ),
     trunks: z
       .array(z.strictObject({ trunk: ref('trunk'), ...Change }))

@@ -40,10 +40,10 @@ function keepNarrowed(old: StoredObject, object: unknown): unknown {
   const body = old.body as Fields;
   return { ...(object as Fields), ...Object.fromEntries(left.map((name) => [name, body[name]])) };
 }
-/** True for a pattern without a country prefix, which also matches international numbers. */
+/** True for a pattern without a country prefix, which also matches international numbers: after `+`, `00` or the `011` of North America. */
 const leavesCountryOpen = (pattern: unknown): boolean =>
   typeof pattern === 'string' &&
-  /^(?:(?:\+|00)[XZN]|0?X|(?:\+|00?)?[.!]$)/.test(pattern) &&
+  /^(?:(?:\+|00|011)[XZN]|0?X|(?:\+|00?|011)?[.!]$)/.test(pattern) &&
   /[.!]$/.test(pattern);
 /** A new route without a class that matches international numbers is international. */
 function withClass(kind: ConfigKind, object: unknown): unknown {

@@ -522,8 +522,10 @@ test('config routes - a new extension may call nothing expensive by default; an 
   for (const [name, patterns, wanted] of [
     ['abroad', ['+X.'], 'international'],
     ['zeros', ['00X.'], 'international'],
+    ['american', ['011X.'], 'international'],
+    ['american-all', ['011.'], 'international'],
     ['all', ['0.'], 'international'],
-    ['home', ['+49X.', '0ZX.', '110'], 'national'],
+    ['home', ['+49X.', '0ZX.', '110', '0113X.'], 'national'],
   ] as const) {
     const path = `outbound-routes/${name}`;
     const put = await ask('POST', 'outbound-routes', { name, patterns, ...way });
