@@ -12,10 +12,10 @@ import type { Simulator } from './simulator.ts';
 import { STORY_NAMES } from './stories.ts';
 
 /** Every event that a key with all scopes hears. */
-async function journalOf(simulator: Simulator): Promise<readonly { readonly type: string }[]> {
+async function journalOf(simulator: Simulator, from = 0): Promise<readonly { readonly type: string }[]> {
   const topics = 'presence,calls,parking,queues,agents,history,system';
   const all: { readonly type: string }[] = [];
-  for (let cursor = 0; ;) {
+  for (let cursor = from; ;) {
     const page = await ask(simulator, `/api/v1/events/poll?topics=${topics}&wait=0&cursor=${cursor}`);
     if (page.cursor === cursor) return all;
     all.push(...page.events);
@@ -224,6 +224,15 @@ test('simulator - a recording of a site holds nothing of its people and happens 
   const [before, after] = [kinds(await journalOf(real)), kinds(await journalOf(replayed))];
   assert.ok(before.includes('conversation.finalised'));
   assert.deepEqual(after, before);
+
+  // A lost journal restarts the service, and the recording goes on.
+  await replayed.reset();
+  await replayed.fault({ fault: 'epoch' });
+  const { cursor } = await ask(replayed, '/api/v1/events/poll?topics=calls&wait=0');
+  await replayed.advance('01:00:00');
+  const later = kinds(await journalOf(replayed, cursor));
+  assert.ok(later.includes('conversation.finalised'));
+  assert.deepEqual(later, before.slice(-later.length));
   await fs.writeFile(file, `${lines[0]}\n{"type":1}`);
   await assert.rejects(createSimulator({ recording: file }), /line 2/);
 });

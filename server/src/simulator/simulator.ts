@@ -109,6 +109,8 @@ export class SimulatedService implements Simulator {
   #clock!: VirtualClock;
   #parts!: { readonly journal: Journal; readonly loop: EngineLoop; readonly apiKeys: ApiKeys };
   #recording: Recording | null = null;
+  /** Ends the replay of the recording, which continues when the service restarts. */
+  #replaying = new AbortController();
   /** Writes of the store up to now. */
   #writes = 0;
   #data = '';
@@ -197,6 +199,7 @@ export class SimulatedService implements Simulator {
   }
   reset(): Promise<void> {
     return this.#next(async () => {
+      this.#replaying.abort();
       await this.#end();
       await fs.rm(this.#data, { recursive: true, force: true });
       Object.assign(this.#front.faults, { answer: null, slow_ms: 0 });
@@ -223,6 +226,7 @@ export class SimulatedService implements Simulator {
   async close(): Promise<void> {
     this.#closing.abort(new ServiceError('engine_refused', 'the simulator is closed'));
     await this.#line.catch(() => undefined);
+    this.#replaying.abort();
     await this.#front[Symbol.asyncDispose]();
     await this.#end();
     await fs.rm(this.#data, { recursive: true, force: true });
@@ -251,7 +255,8 @@ export class SimulatedService implements Simulator {
       }),
     );
     this.key = await this.#chance(() => this.#newKey());
-    if (this.#recording !== null) void this.#replay(this.#recording, this.#running.stop.signal);
+    this.#replaying = new AbortController();
+    if (this.#recording !== null) void this.#replay(this.#recording, this.#replaying.signal);
   }
   /** Publishes each event at its time. */
   async #replay(recording: Recording, signal: AbortSignal): Promise<void> {
