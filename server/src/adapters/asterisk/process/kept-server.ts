@@ -43,6 +43,9 @@ const TERM_MS = 500;
 /** A change waits this long for an answer of the server with its new configuration. */
 const TAKE_MS = 15_000;
 
+/** The configuration could not be read, which says nothing about the process. */
+class UnreadableError extends Error {}
+
 export class KeptServer<W extends WantedServer> {
   readonly #options: KeptServerOptions<W>;
   readonly #over = new AbortController();
@@ -121,7 +124,7 @@ export class KeptServer<W extends WantedServer> {
     for (;;) {
       let wanted: W | null = null;
       try {
-        wanted = await this.#options.wanted();
+        wanted = await this.#wanted();
         if (wanted === null) {
           await this.#end();
           this.#state = { hash: null, finding: null };
@@ -133,10 +136,22 @@ export class KeptServer<W extends WantedServer> {
         this.#over.signal.throwIfAborted();
         const detail = messageOf(error);
         const next_try_ms = this.#backoff.next();
-        log.error({ error: detail, next_try_ms }, `the ${title} is not running; restarting it`);
+        const what =
+          error instanceof UnreadableError
+            ? `the configuration of the ${title} cannot be read; a running one stays as it is`
+            : `the ${title} is not running; restarting it`;
+        log.error({ error: detail, next_try_ms }, what);
         this.#state = { hash: wanted?.hash ?? null, finding: { ok: false, detail } };
         await this.#pause(next_try_ms);
       }
+    }
+  }
+  /** The configuration as it is now; throws `UnreadableError`. */
+  async #wanted(): Promise<W | null> {
+    try {
+      return await this.#options.wanted();
+    } catch (error) {
+      throw new UnreadableError(messageOf(error), { cause: error });
     }
   }
   /** The process that runs with this configuration: the one that does already, else a new one. */
@@ -169,7 +184,7 @@ export class KeptServer<W extends WantedServer> {
         if (this.#state.finding?.ok) this.#backoff.reset();
       }
       await this.#pause(POLL_MS);
-      if ((await this.#options.wanted())?.hash !== wanted.hash) return;
+      if ((await this.#wanted())?.hash !== wanted.hash) return;
     }
     const lines = consoleTail(console, from);
     throw new Error(`the ${title} ended${lines.length > 0 ? `; its last lines:\n${lines.join('\n')}` : ''}`);

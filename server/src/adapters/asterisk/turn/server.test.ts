@@ -28,8 +28,8 @@ test('turn server - while its file cannot be read it stays as it is, and is foll
     stun.send(stunMessage(0x0101, readStun(data)!.id, [[0x0020, mapped]]), port, address);
   });
   const instance = { folder, run_dir: path.join(folder, 'run') } as Instance;
-  let failures = 0;
-  const log: Log = { ...silent, error: () => void (failures += 1), child: () => log };
+  const failures: string[] = [];
+  const log: Log = { ...silent, error: (_, text) => void failures.push(text), child: () => log };
   const server = new TurnServer({ instance, command: async () => PROGRAM, clock: systemClock, log });
   t.after(async () => {
     await server.stop();
@@ -49,7 +49,8 @@ test('turn server - while its file cannot be read it stays as it is, and is foll
   fs.linkSync(file, `${file}.aside`);
   fs.symlinkSync(file, `${file}.loop`);
   fs.renameSync(`${file}.loop`, file);
-  await until('two failed looks at the file', () => failures >= 2, MS);
+  await until('two failed looks at the file', () => failures.length >= 2, MS);
+  for (const text of failures) assert.match(text, /configuration of the TURN server cannot be read/);
   assert.match(server.finding()?.detail ?? '', /ELOOP/);
   await assert.rejects(server.take(), /ELOOP/);
   assert.equal(process.kill(pid, 0), true, 'the server still runs');
