@@ -115,7 +115,11 @@ export function createStream(options: StreamOptions): Stream {
   };
   const closed = (): boolean => closing || options.leads?.() === false;
   return {
-    interrupt,
+    interrupt(of) {
+      // These callers have to pass the checks of a request again, and a ticket opens a stream without them.
+      if (of !== undefined) tickets.drop(of);
+      interrupt(of);
+    },
     *callers() {
       for (const { caller } of clients.all()) yield caller;
     },

@@ -14,6 +14,8 @@ export interface Tickets {
   issue(caller: Caller): { readonly ticket: string; readonly expires_at: number };
   /** The caller it was issued to; null if it is unknown, used, expired, or its session has ended. */
   redeem(ticket: string): Caller | null;
+  /** Forgets the unused tickets of the callers that `of` selects. */
+  drop(of: (caller: Caller) => boolean): void;
   close(): void;
 }
 
@@ -71,6 +73,7 @@ export function createTickets({ clock, credentials }: { clock: Clock; credential
       drop(ticket);
       return held === undefined || held.until <= clock.now() ? null : held.caller;
     },
+    drop: dropAll,
     close() {
       for (const stop of stops) stop();
     },

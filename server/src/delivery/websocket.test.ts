@@ -424,6 +424,13 @@ test('stream - a ticket opens one connection, for 30 seconds, while its session 
   const orphan = await issue();
   rig.endSession(5);
   assert.equal(await refused(use(orphan)), '401 not_authenticated');
+  const checked = await issue();
+  rig.stream.interrupt(({ level }) => level === 'user');
+  assert.equal(
+    await refused(use(checked)),
+    '401 not_authenticated',
+    'as a factor that is required from now on does',
+  );
   const lost = await issue();
   rig.directory.change('1005', { active: false });
   assert.equal(await refused(use(lost)), '401 not_authenticated');
