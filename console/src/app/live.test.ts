@@ -100,3 +100,22 @@ test('live state - while an engine is down, a topic shows its snapshot, and its 
   t.mock.timers.tick(100);
   assert.equal(topic.records.size, 0);
 });
+
+test('live state - of many topics that were shown before, only the newest are kept', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { live } = storesOf();
+  const first = live.topic('queues', ['first']);
+  const used = live.topic('queues', ['used']);
+  const heard = live.topic('queues', ['heard']);
+  used.subscribe(nothing);
+  heard.onEvent(nothing);
+  first.subscribe(nothing)();
+  assert.equal(live.topic('queues', ['first']), first, 'kept for a return to the page');
+  for (let n = 0; n < 30; n += 1) live.topic('queues', [`q${n}`]).subscribe(nothing)();
+  assert.equal(live.topic('queues', ['first']), first, 'its store is still open');
+  t.mock.timers.tick(10_000);
+  live.topic('queues', ['another']);
+  assert.notEqual(live.topic('queues', ['first']), first);
+  assert.equal(live.topic('queues', ['used']), used);
+  assert.equal(live.topic('queues', ['heard']), heard);
+});

@@ -6,6 +6,8 @@ import type { Client, Store, StoreRecords, StoreTopic, StreamEvent } from '@offh
 const FLUSH_MS = 100;
 /** Time a store outlives its last user, so that a return to a page finds it as it was. */
 const LINGER_MS = 10_000;
+/** Topics that are kept while nothing uses them: the own queues of a person are another topic after each change. */
+const MOST_IDLE = 20;
 /** After this time without a first snapshot the page shows that it is not live. */
 const PATIENCE_MS = 5_000;
 /** Event of the window: the service answers again. It is independent of the network state that the browser reports. */
@@ -32,6 +34,8 @@ export interface Topic<T> {
 }
 interface Shared extends Topic<unknown> {
   readonly used: boolean;
+  /** Has neither a store nor a listener. */
+  readonly idle: () => boolean;
   /** The first snapshot is overdue. */
   readonly overdue: boolean;
   readonly restart: () => void;
@@ -130,6 +134,7 @@ function createTopic(open: () => Store<unknown>, onChange: Listener): Shared {
     get used() {
       return isUsed();
     },
+    idle: () => store === null && !isUsed() && onEvents.size === 0,
     get overdue() {
       return overdue;
     },
@@ -180,11 +185,16 @@ export function createLive(client: Client): Live {
     if (!stale) dispatchEvent(new Event(LIVE_AGAIN));
     for (const listener of listeners) listener();
   }
+  function dropIdle(): void {
+    const idle = [...topics].filter(([, topic]) => topic.idle());
+    for (const [key] of idle.slice(0, -MOST_IDLE)) topics.delete(key);
+  }
   return {
     topic<T extends StoreTopic>(name: T, only?: readonly string[]) {
       const key = only === undefined ? name : `${name}/${only.toSorted().join(',')}`;
       let known = topics.get(key);
       if (known === undefined) {
+        dropIdle();
         known = createTopic(() => client.store(name, only === undefined ? {} : { only }), look);
         topics.set(key, known);
       }
