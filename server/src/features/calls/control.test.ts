@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { callsRig } from '../../../test/support/calls-rig.ts';
 import { until } from '../../../test/support/until.ts';
 import { ServiceError } from '../../core/errors.ts';
-import { nodeId } from '@offhook/contract/ids.ts';
-import { chan } from '../../../test/support/model-scene.ts';
+import { bridgeId, callId, channelId, nodeId } from '@offhook/contract/ids.ts';
+import { bridge, chan, channel } from '../../../test/support/model-scene.ts';
 import type { PlacedCall } from '../../ports/engine.ts';
 
 const PERSON = 'token-agent'; // 1003
@@ -830,6 +830,39 @@ test('calls - a slot is called at the engine of the caller', async (t) => {
   assert.equal(rig.asked.length, 0);
   assert.equal((await rig.post(BOSS, '', { to: '701', from: '1005' })).status, 504);
   assert.equal(rig.asked.length, 1);
+});
+
+test('calls - a call of two engines is parked by a transfer to the lot of the called engine, and taken there', async (t) => {
+  const B = nodeId('b');
+  const [half, called] = [channelId(B, '1.1'), channelId(B, '1.2')];
+  const rig = await callsRig(t, {
+    confirm_ms: 20,
+    nodeOf: (extension) => (extension === '1002' ? B : nodeId('ast1')),
+    answer({ verb }) {
+      if (verb !== 'blindTransfer') return;
+      scene.send({ type: 'bridge.left', bridge: bridgeId(B, 'f'), id: called });
+      scene.send({ type: 'channel.parked', id: half, slot: '701', lot: 'default' });
+      scene.send({ type: 'channel.hungup', id: called, cause: 16, cause_text: '' });
+    },
+  });
+  const { scene } = rig;
+  scene.device('1002', 'NOT_INUSE');
+  const pair = chan('2') as string;
+  const caller = channel('1', { endpoint: '1003', dialled: '1002', state: 'up' });
+  const near = channel('2', { of: '1', kind: 'local', endpoint: 'engine-b', pair, state: 'up' });
+  const far = { ...near, id: half, call: callId(B, '1.1'), endpoint: 'engine-ast1' };
+  const own = channel('3', { endpoint: '1002', state: 'up' });
+  for (const one of [caller, near, far, { ...own, id: called, call: callId(B, '1.1') }])
+    scene.send({ type: 'channel.created', channel: one });
+  for (const id of [half, called])
+    scene.send({ type: 'bridge.entered', bridge: bridgeId(B, 'f'), id, holding: false });
+  for (const id of [caller.id, near.id])
+    scene.send({ type: 'bridge.entered', bridge: bridge('n'), id, holding: false });
+  const parked = await rig.post(BOSS, `/${caller.id}/transfer`, { kind: 'blind', to: '700' });
+  assert.deepEqual([parked.status, parked.body['slot']], [200, '701'], JSON.stringify(parked.body));
+  assert.equal((await rig.post(BOSS, `/${caller.id}/retrieve`)).status, 504, 'nothing rings in this rig');
+  const placed = rig.asked.at(-1)!.args[0] as PlacedCall;
+  assert.deepEqual([placed.number, placed.pair[0].split(':')[0]], ['701', 'b']);
 });
 
 test('calls - any ring at an extension is picked up by permitted callers, also without the call’s id', async (t) => {

@@ -20,7 +20,16 @@ import type { CallControlDeps } from './deps.ts';
 import { gone, isTaken, isTalking, wrongState } from './deps.ts';
 import { CONFIRM_MS } from './perform.ts';
 import type { Plan } from './perform.ts';
-import { callFor, checkSlot, findCall, isAmong, isOwnRinging, noSuchCall, steersAll } from './reach.ts';
+import {
+  callFor,
+  checkSlot,
+  findCall,
+  isAmong,
+  isOwnRinging,
+  noSuchCall,
+  parkedIn,
+  steersAll,
+} from './reach.ts';
 
 const KIND: Readonly<Record<Exclude<Device, 'all'>, EndpointKind>> = {
   desk: 'sip',
@@ -136,7 +145,7 @@ export class Placing {
   parked(actor: Actor, id: string, wanted: RetrieveRequest): Plan {
     const call = findCall(this.#deps, actor, id);
     if (!isAmong(actor, call.extensions)) throw noSuchCall();
-    const parked = this.#deps.live.parked().find((one) => one.call === call.id);
+    const parked = parkedIn(this.#deps.live, call);
     if (parked === undefined) throw wrongState('this call is neither on hold nor parked');
     const { leg, node, slot } = parked;
     const own = this.#ownOf(actor, wanted.from, wanted.device);

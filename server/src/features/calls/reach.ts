@@ -4,7 +4,7 @@ import type { NodeId } from '@offhook/contract/ids.ts';
 import { callsOf, reaches } from '../../rights/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
-import type { LiveCall, LiveLeg, LiveView } from '../../ports/live.ts';
+import type { LiveCall, LiveLeg, LiveParked, LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';
 
@@ -74,6 +74,15 @@ export function callFor(deps: { live: LiveView; ended: EndedCalls }, actor: Acto
   }
   throw noSuchCall();
 }
+
+/**
+ * The slot with a leg of this call. A leg parked by another engine than its own has no `slot`, and `call` of the slot may be the
+ * id before a merge.
+ */
+export const parkedIn = (
+  live: Pick<LiveView, 'parked'>,
+  call: Pick<LiveCall, 'legs'> | undefined,
+): LiveParked | undefined => live.parked().find((one) => call?.legs.some((leg) => leg.id === one.leg));
 
 /**
  * Checks a call to a parking slot, which takes the parked call. A person may take any parked call, as at a phone; an

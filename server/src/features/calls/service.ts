@@ -16,7 +16,7 @@ import { run, runAlone, runAloneOnLeg } from './deps.ts';
 import type { Busy, CallControlDeps } from './deps.ts';
 import type { Plan } from './perform.ts';
 import { Placing } from './place.ts';
-import { ringingLeg } from './reach.ts';
+import { parkedIn, ringingLeg } from './reach.ts';
 import { Steering } from './steer.ts';
 import { Transfers } from './transfers.ts';
 
@@ -66,7 +66,7 @@ export function createCallControl(deps: CallControlDeps): CallControl {
     runAlone(deps, busy, actor, `calls.${verb}`, id, plan);
   /** Slot on which the other side is parked now. */
   const slotOf = ({ call_id }: CallOperation): string | null =>
-    deps.live.call(call_id ?? '')?.legs.find((leg) => leg.slot !== null)?.slot ?? null;
+    parkedIn(deps.live, deps.live.call(call_id ?? ''))?.slot ?? null;
   return {
     async originate(actor, wanted) {
       const operation = await run(deps, actor, 'calls.originate', wanted.to, () =>

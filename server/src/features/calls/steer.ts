@@ -10,7 +10,7 @@ import type { CallControlDeps } from './deps.ts';
 import { gone, hasOwn, isTalking, wrongState } from './deps.ts';
 import { CONFIRM_MS } from './perform.ts';
 import type { Plan } from './perform.ts';
-import { callFor, checkSlot, legFor, steersAll } from './reach.ts';
+import { callFor, checkSlot, legFor, parkedIn, steersAll } from './reach.ts';
 
 /** A leg and the other side that it talks to. */
 export interface Talking {
@@ -172,7 +172,7 @@ export class Steering {
     const { engine, live } = this.#deps;
     const call = live.call(id);
     const mine = call?.legs.some((leg) => leg.id === wanted.leg_id) || (call && hasOwn(actor, call));
-    if (live.parked().some((one) => one.call === call?.id) && !mine) return null;
+    if (parkedIn(live, call) !== undefined && !mine) return null;
     const at = await talking(this.#deps, actor, id, wanted.leg_id);
     if (!at.leg.held_here) {
       throw wrongState(
@@ -324,7 +324,7 @@ export class Steering {
         { type: 'parking.slot_occupied', leg: parked },
         { type: 'call.left', leg: leg.id },
       ] as const,
-      confirmed: () => live.leg(parked)?.slot != null,
+      confirmed: () => live.parked().some((one) => one.leg === parked),
       failed: () => (live.leg(parked) === undefined ? gone() : null),
       waitingFor: 'the call to be parked',
       confirm_ms: CONFIRM_MS * 2,
