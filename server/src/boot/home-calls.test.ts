@@ -13,6 +13,7 @@ import type { HomeFiles } from '../features/pbx-config/apply/home.ts';
 import { PROOF_HEADER, prove } from '../http/node-proof.ts';
 import { listenAsStandby } from '../http/standby.ts';
 import type { CallRecordBatch, CallRecords } from '../ports/call-records.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { SeenNode } from '../ports/site-nodes.ts';
 import {
   BODY_HEADER,
@@ -87,7 +88,7 @@ async function open(t: TestContext) {
     echo.close();
   });
   const url = `http://127.0.0.1:${address.port}`;
-  const leader = (term: number, secret = SECRET, name = 'b') =>
+  const leader = (term: number, secret = SECRET, name = 'b', clock: Clock = systemClock) =>
     new HomeEngines({
       nodes: {
         list: () => Promise.resolve([{ name, role: 'home', url, seconds: 0 } as unknown as SeenNode]),
@@ -95,7 +96,7 @@ async function open(t: TestContext) {
       secret,
       sealingKey: KEY,
       own: () => ({ node: 'a', term }),
-      clock: systemClock,
+      clock,
       log: silent,
     }).of(name);
   return { end, engines, gate, leader, listener, reads, url, unsettled: () => unsettled };
@@ -235,22 +236,31 @@ test('home calls - the leading node gets a bounded number of connections, which 
   await until('the end of all with that of the node', () => engines.closed === 33);
 });
 
-test('home calls - the leading node learns when all call records were read', async (t) => {
+test('home calls - the leading node learns when all call records were read, also behind a slow store', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { end, leader, reads } = await open(t);
   // Another stream read everything before this one.
   end.read_at = Date.now() - 1_000;
+  let later = 0;
+  const clock: Clock = { ...systemClock, now: () => Date.now() + later };
   const stop = new AbortController();
-  const { records } = leader(3);
+  const { records } = leader(3, SECRET, 'b', clock);
+  const stored = Promise.withResolvers<void>();
   let got = 0;
   const reading = (async () => {
-    for await (const _ of records.read(null, stop.signal)) got += 1;
+    for await (const _ of records.read(null, stop.signal)) {
+      got += 1;
+      if (got === 3) await stored.promise;
+    }
   })();
   await until('the records', () => got === 3);
   assert.equal(records.caughtUpAt!(), null);
   end.read_at = Date.now() + 1;
   t.mock.timers.tick(BEAT_MS);
+  later = 30_000;
+  stored.resolve();
   await until('the beat', () => records.caughtUpAt!() !== null);
+  assert.ok(clock.now() - records.caughtUpAt!()! >= 29_000);
   assert.deepEqual(reads, [null]);
   stop.abort();
   await reading;

@@ -36,7 +36,7 @@ const HomeCall = z.discriminatedUnion('op', [
   z.object({ op: z.literal('read'), backup: z.boolean() }),
   z.object({ op: z.enum(['prove', 'put']), text: z.string() }),
   z.object({ op: z.literal('verify'), depth: z.enum(['all', 'changed']) }),
-  z.object({ op: z.literal('records'), from: Checkpoint.nullable(), behind: z.boolean().optional() }),
+  z.object({ op: z.literal('records'), from: Checkpoint.nullable(), beats: z.boolean().optional() }),
 ]);
 export type HomeCall = z.infer<typeof HomeCall>;
 const Problems = z.object({
@@ -62,10 +62,10 @@ export type HomeAnswers = { readonly [op in keyof Answers]: z.infer<Answers[op]>
 /** Sealed content of the answer to `accounts`. */
 export const ManagerAccounts = z.object({ events: Account, actions: Account });
 /**
- * A line of a silent stream of call records, if the request has `behind`: time in ms since all records were read; null until
- * this stream has read them once.
+ * A line of a silent stream of call records, if the request has `beats`: time in ms from the begin of this stream to the last
+ * moment when all records were read; null until this stream has read them once.
  */
-export const RecordBeat = z.object({ behind_ms: z.number().nullable() });
+export const RecordBeat = z.object({ read_ms: z.number().nullable() });
 /** A batch of call records; what is in a record is of the same version as the leading node. */
 export const RecordLine = z.looseObject({
   records: z.array(
@@ -155,11 +155,10 @@ function readCall(payload: string): HomeCall {
 }
 /** Line of a `RecordBeat`; `began`: begin of the stream, in ms since 1970. */
 function beatOf(records: CallRecords, began: number): string {
-  const now = Date.now();
   const at = records.caughtUpAt?.() ?? null;
   // A time before the begin of this stream is that of another stream.
-  const behind_ms = at === null || at <= began ? null : now - at;
-  return `${JSON.stringify({ behind_ms } satisfies z.infer<typeof RecordBeat>)}\n`;
+  const read_ms = at === null || at <= began ? null : at - began;
+  return `${JSON.stringify({ read_ms } satisfies z.infer<typeof RecordBeat>)}\n`;
 }
 const notFound = (): ServiceError =>
   new ServiceError('not_found', 'there is no such path; the paths are listed in /api/v1/openapi.json');
@@ -217,13 +216,13 @@ export function homeRoutes(deps: HomeCallsDeps) {
    * takes the next.
    */
   const records = async (
-    { from, behind = false }: HomeCall & { op: 'records' },
+    { from, beats = false }: HomeCall & { op: 'records' },
     response: ServerResponse,
     signal: AbortSignal,
   ): Promise<void> => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });
     const began = Date.now();
-    const beatLine = (): string => (behind ? beatOf(deps.records, began) : '\n');
+    const beatLine = (): string => (beats ? beatOf(deps.records, began) : '\n');
     response.write(beatLine());
     const beat = setInterval(() => {
       if (!response.writableNeedDrain) response.write(beatLine());

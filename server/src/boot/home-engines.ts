@@ -274,7 +274,8 @@ export class HomeEngine implements FarConfig {
     const timer = setTimeout(() => silent.abort(new Error('it is silent')), SILENT_MS);
     const signal = AbortSignal.any([stop, silent.signal]);
     try {
-      const response = await this.#post(url, { op: 'records', from, behind: true }, signal);
+      const began = this.#deps.clock.now();
+      const response = await this.#post(url, { op: 'records', from, beats: true }, signal);
       if (!response.ok || response.body === null) throw refusalOf(await response.json());
       let rest = '';
       const decoder = new TextDecoder();
@@ -284,10 +285,13 @@ export class HomeEngine implements FarConfig {
         rest = lines.pop()!;
         if (rest.length > MOST_LINE) throw new Error('a line is too long');
         for (const line of lines) {
-          const given: unknown = line === '' ? EARLIER : JSON.parse(line);
+          const now = this.#deps.clock.now() - began;
+          const given: unknown = line === '' ? earlier(now) : JSON.parse(line);
           const beat = RecordBeat.safeParse(given).data;
           if (beat === undefined) yield readAs(RecordLine, given) as unknown as CallRecordBatch;
-          else if (beat.behind_ms !== null) this.#caughtUp = this.#deps.clock.now() - beat.behind_ms;
+          // The line may have waited behind batches that were stored slowly.
+          else if (beat.read_ms !== null)
+            this.#caughtUp = this.#deps.clock.now() - Math.max(0, now - beat.read_ms);
         }
         timer.refresh();
       }
@@ -298,8 +302,8 @@ export class HomeEngine implements FarConfig {
   }
 }
 const MOST_LINE = 16 * 1024 * 1024;
-/** The empty line of a node of an earlier version, whose records count as read. */
-const EARLIER: z.infer<typeof RecordBeat> = { behind_ms: 0 };
+/** Meaning of the empty line of a node of an earlier version: its records count as read. `read_ms`: the present time. */
+const earlier = (read_ms: number): z.infer<typeof RecordBeat> => ({ read_ms });
 function readAs<T extends z.ZodType>(schema: T, given: unknown): z.infer<T> {
   const read = schema.safeParse(given);
   if (!read.success) throw new Error('its node runs another version of the service');
