@@ -71,11 +71,12 @@ const FAIL_ICE = `(() => {
   peer.dispatchEvent(new Event('iceconnectionstatechange'));
   delete peer.iceConnectionState;
 })()`;
+export const failIce = (page: Page): Promise<unknown> => page.evaluate(FAIL_ICE);
 /** The way of the sound fails in a call; resolves when both sides agreed on another one and it is connected. */
 export async function renewsIce(page: Page): Promise<void> {
   const iceOf = (): Promise<string[]> => page.evaluate(ICE_OF) as Promise<string[]>;
   const before = await iceOf();
-  await page.evaluate(FAIL_ICE);
+  await failIce(page);
   await until(
     'another way of the sound',
     async () => {

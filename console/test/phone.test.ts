@@ -17,6 +17,7 @@ import {
   connect,
   contextOf,
   dial,
+  failIce,
   openPanel,
   panel,
   phoneOf,
@@ -336,14 +337,17 @@ describe('phone', () => {
     const [a, b] = await Promise.all([open('1008'), open('1009')]);
     const wire = await wired(a);
     let lost = 0;
+    // The phone repeats the ACK for each answer that the exchange repeats.
     wire.takes = (message) => {
-      if (!message.startsWith('ACK ') || !message.includes('CSeq: 2 ACK')) return false;
-      lost += 1;
-      return lost === 1;
+      const isLost = message.startsWith('ACK ') && message.includes('CSeq: 2 ACK');
+      if (isLost) lost += 1;
+      return isLost;
     };
     await connect(a, '1009', b);
-    await until('the ACK to be lost', () => lost === 1);
-    await wire.breaks();
+    await until('the ACK to be lost', () => lost > 0);
+    const broken = wire.breaks();
+    wire.takes = () => false;
+    await broken;
     await panel(a).getByRole('alert').getByText('There is no connection to the exchange').waitFor();
     await a.getByRole('button', { name: 'Phone: in a call' }).waitFor();
     await button(a, 'Hold').click();
@@ -352,6 +356,30 @@ describe('phone', () => {
     await button(a, 'Resume').click();
     await says(a, 'In the call');
     await talks(b, '1009');
+    await button(a, 'Hang up').click();
+    await says(b, 'Call ended');
+  });
+
+  test('phone - the way of the sound fails while a hold waits for its answer: no ACK comes before that answer', async () => {
+    const [a, b] = await Promise.all([open('1008'), open('1009')]);
+    const wire = await wired(a);
+    await connect(a, '1009', b);
+    const sent: string[] = [];
+    const answers: (() => void)[] = [];
+    wire.takes = (message, answer) => {
+      const [, method] = /^(INVITE|ACK) /.exec(message) ?? [];
+      const isHold = method === 'INVITE' && sent.length === 0;
+      if (method !== undefined && (isHold || sent.length > 0)) sent.push(method);
+      if (isHold) answers.push(() => answer(responseTo(message, '491 Request Pending')));
+      return isHold;
+    };
+    await button(a, 'Hold').click();
+    const answer = await until('the request', () => answers[0]);
+    await failIce(a);
+    answer();
+    await says(a, 'On hold');
+    await held('1008', true);
+    assert.deepEqual(sent.slice(0, 3), ['INVITE', 'ACK', 'INVITE']);
     await button(a, 'Hang up').click();
     await says(b, 'Call ended');
   });

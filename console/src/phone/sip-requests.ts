@@ -49,11 +49,13 @@ function sendReinvite(session: Session, options: Web.SessionDescriptionHandlerOp
 
 /**
  * Repeats the ACK of a call that this side began. Where the connection broke at the answer, the exchange has not received it: it
- * refuses each re-INVITE until then, and ends the call 32 s after the answer.
+ * refuses each re-INVITE until then, and ends the call 32 s after the answer. While a re-INVITE waits for its response, SIP.js
+ * would send the ACK of that one instead, and none after its response.
  */
 export function repeatAck(session: Session): void {
   const { dialog } = session;
-  if (session instanceof Inviter && dialog instanceof Core.SessionDialog) dialog.ack();
+  if (!(session instanceof Inviter && dialog instanceof Core.SessionDialog)) return;
+  if (dialog.reinviteUserAgentClient === undefined) dialog.ack();
 }
 
 /** Sends a REFER; resolves when the exchange reports success or ends the session, whichever comes first. */
