@@ -10,7 +10,7 @@ import type { Intents } from './intents.ts';
 import { checkChanges } from './rules.ts';
 import type { RuleDeps } from './rules.ts';
 import type { FeatureStore } from './store.ts';
-import { holds } from './view.ts';
+import { holds, valuesOf } from './view.ts';
 import type { FeatureChanges } from './view.ts';
 
 export interface ChangeDeps extends RuleDeps {
@@ -21,6 +21,8 @@ export interface ChangeDeps extends RuleDeps {
   readonly commands: Commands;
   /** Newest settings, changed by the service or by a phone. */
   readonly meant: (extension: string) => ExtensionFeatures;
+  /** True for settings of a former holder of the extension. */
+  readonly isLeftOver: (extension: string) => boolean;
   readonly nextTime: (extension: string) => number;
   /** Sends the changes; resolves with the settings that the engine then shows. */
   readonly write: (extension: string, changes: FeatureChanges, time: number) => Promise<ExtensionFeatures>;
@@ -64,11 +66,13 @@ function commandOf(deps: ChangeDeps, asked: Line, extension: string, changes: Fe
     return { isSo: true, run: async () => undefined, audit: 'no_line' };
   }
   const time = deps.nextTime(extension);
+  // What the engine still has of a former holder must not become a part of the new settings.
+  const written = deps.isLeftOver(extension) ? { ...valuesOf(before), ...changes } : changes;
   let now = before;
   return {
     line: { ...asked, detail: { ...changes, ...wasOf(before, changes) } },
     async run() {
-      now = await deps.write(extension, changes, time);
+      now = await deps.write(extension, written, time);
     },
     async audit(line) {
       await store.save(extension, now, line);

@@ -340,6 +340,19 @@ test('self-service - a change by code that was read before the write does not co
   assert.equal(r.kept().forward, '1006');
 });
 
+test('self-service - the first change of a new holder takes over no forward that the engine still has', async (t) => {
+  const r = await rig(t);
+  await r.set({ call_forward_number: '1006' });
+  await r.clock.advance(1_000);
+  let writes = 0;
+  r.pbx.scriptFeatures(() => ((writes += 1) === 1 ? { refuse: 'not now' } : 'ok'));
+  r.directory.give('1005', r.clock.now());
+  await r.set({ dnd_enabled: true });
+  assert.equal(writes, 2);
+  assert.deepEqual([r.kept().dnd, r.kept().forward], [true, '']);
+  assert.deepEqual(r.shown(), { extension: '1005', ...OFF, dnd_enabled: true });
+});
+
 test('self-service - a new holder of an extension starts without the settings of the former one', async (t) => {
   const r = await rig(t);
   await r.set({ dnd_enabled: true, call_forward_number: '1006' });

@@ -119,6 +119,7 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
     intents,
     commands,
     meant,
+    isLeftOver,
     nextTime,
     write,
     due: (extension) => follower.due(extension),
