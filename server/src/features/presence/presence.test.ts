@@ -94,6 +94,12 @@ async function rig(t: TestContext) {
     },
     in: (ms: number) => new Date(clock.now() + ms).toISOString(),
     saved: async () => Object.fromEntries(await (await createPresenceStore(real)).load()),
+    /** Removes the persons, which an earlier version did not store. */
+    asEarlier: async (): Promise<void> => {
+      const stored = await createPresenceStore(real);
+      for (const [extension, statement] of await stored.load())
+        await stored.save(extension, { ...statement, person: null });
+    },
     /** Waits until exactly these are on disk, where a statement ends last. */
     async keepsOnly(...extensions: string[]) {
       let kept: string[] = [];
@@ -285,6 +291,18 @@ test('presence - the next holder of a number starts without a status', async (t)
   assert.equal(r.own().personal, 'chat');
   r.directory.remove('1005');
   await r.clock.advance(0);
+  await r.keepsOnly();
+});
+
+test('presence - a status stored by an earlier version is that of the present holder', async (t) => {
+  const r = await rig(t);
+  await r.say({ personal: 'away', note: 'Out' });
+  await r.restart(r.asEarlier);
+  assert.equal(r.own().note, 'Out');
+  const eve = r.directory.byExtension('1005')!;
+  r.directory.remove('1005');
+  r.directory.put({ ...eve, id: 99 });
+  assert.deepEqual(r.own(), NOTHING);
   await r.keepsOnly();
 });
 

@@ -57,7 +57,12 @@ export class Presence {
   /** Runs the migrations and reads the statements. */
   static async open(deps: PresenceDeps): Promise<Presence> {
     const store = await createPresenceStore(deps.store);
-    return new Presence(deps, store, await store.load());
+    const statements = await store.load();
+    for (const [extension, statement] of statements) {
+      const person = statement.person ?? deps.directory.byExtension(extension)?.id ?? null;
+      statements.set(extension, { ...statement, person });
+    }
+    return new Presence(deps, store, statements);
   }
   private constructor(deps: PresenceDeps, store: PresenceStore, statements: Map<string, Statement>) {
     this.#deps = deps;

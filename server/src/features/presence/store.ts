@@ -8,7 +8,7 @@ export interface Statement {
   readonly note: string | null;
   /** Milliseconds since 1970; null for no expiry. */
   readonly expires_at: number | null;
-  /** Id of the person who made it; null where an earlier version stored it. */
+  /** Id of the person who made it; null in a row of an earlier version, which counts as the present holder’s. */
   readonly person: number | null;
 }
 interface Tables {
