@@ -42,7 +42,7 @@ async function open(t: TestContext) {
   await writeFile(message, 'a message at the other engine');
   const [here, there] = [new FakeWorld(), new FakeWorld()];
   let up = true;
-  let unsettled = 0;
+  let [reads, unsettled] = [0, 0];
   const step =
     <A extends unknown[], T>(work: (...given: A) => Promise<T>) =>
     async (...given: A): Promise<T> => {
@@ -69,10 +69,13 @@ async function open(t: TestContext) {
       engine: there.config(),
       clock: systemClock,
       log: silent,
-      read: async () => ({
-        version: rig.objects.version,
-        site: siteOf(site(rig.objects.applied()), 'b', leading),
-      }),
+      async read() {
+        reads += 1;
+        return {
+          version: rig.objects.version,
+          site: siteOf(site(rig.objects.applied()), 'b', leading),
+        };
+      },
       newest: async () => String(rig.objects.version),
       restart: async () => {},
       running: () => there.live !== null,
@@ -96,6 +99,7 @@ async function open(t: TestContext) {
     homeFiles,
     owners: path.join(folder, 'spool', 'voicemail-owners.json'),
     hears: () => existsSync(message),
+    reads: () => reads,
     unsettled: () => unsettled,
     cut: (now: boolean) => (up = !now),
   };
@@ -220,6 +224,22 @@ test('home applies - mailboxes that cannot be moved there end the apply with the
   files.unsettle();
   await files.follow(signal);
   assert.match(files.problem ?? '', /is damaged/);
+});
+
+test('home applies - what the node cannot accept is tried again once after each silence', async (t) => {
+  const { rig, files, owners, reads } = await open(t);
+  await rig.replace('1003');
+  await rig.rename('1003', 'New');
+  await writeFile(owners, 'damaged');
+  assert.equal((await rig.applied()).state, 'rolled_back');
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  for (let silence = 0; silence < 2; silence += 1) {
+    t.mock.timers.tick(600_001);
+    const before = reads();
+    for (let look = 0; look < 3; look += 1) await files.follow(signal);
+    assert.equal(reads() - before, 1);
+    assert.match(files.problem ?? '', /is damaged/);
+  }
 });
 
 test('home applies - a leading node of an older version sends no owners: nothing is moved', async (t) => {

@@ -94,6 +94,8 @@ export class HomeFiles {
       } catch (error) {
         if (signal.aborted) throw error;
         this.#refused = wanted;
+        // Otherwise an apply with unknown end would be tried again at each call.
+        if (this.#open !== null) this.#open = clock.now();
         this.#problem = `version ${version}: ${messageOf(error)}`;
         log.error(
           { version, error: messageOf(error) },
