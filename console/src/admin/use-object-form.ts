@@ -147,15 +147,16 @@ export function useObjectForm({ kind, current, copy }: Options) {
       const reply = await client.config.change(changes);
       clearDraft();
       const key = current?.key ?? textOf(object, CONFIG_KINDS[kind].key);
-      if (isNew) setValues(start);
-      else adopt(await readSaved(queries, objectQuery(client, kind, key), { ...current, object: values }));
-      await renew();
+      const shown = isNew
+        ? Promise.resolve(start).then(setValues)
+        : readSaved(queries, objectQuery(client, kind, key), { ...current, object: values }).then(adopt);
+      // Not awaited: new secrets are shown once, and a lost page would lose them.
+      void shown.then(() => setBusy(false)).then(renew);
       return { key, secrets: reply.secrets.find((s) => s.kind === kind && s.key === key)?.secrets ?? {} };
     } catch (caught) {
       await refused(caught);
-      return null;
-    } finally {
       setBusy(false);
+      return null;
     }
   }
   return {
