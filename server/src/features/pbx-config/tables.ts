@@ -86,13 +86,22 @@ async function addFirstHolders(db: Transaction<unknown>): Promise<void> {
   const known = new Map(firsts.map(({ extension, person }) => [extension, person]));
   for (const [key, [first, ...later]] of Map.groupBy(people, (row) => row.key)) {
     const wrong = later.find(({ id }) => id === known.get(key));
-    if (wrong !== undefined)
+    if (wrong !== undefined) {
+      const next = await trx
+        .selectFrom('config_holders')
+        .select((e) => e.fn.min('since_ms').as('since_ms'))
+        .where('extension', '=', key)
+        .where('since_ms', '>', 0)
+        .executeTakeFirst();
+      // Two versions of one millisecond, or of a clock that was set back, keep their order.
+      const before = Number(next?.since_ms ?? Infinity) - 1;
       await trx
         .updateTable('config_holders')
-        .set({ since_ms: Math.max(1, Number(wrong.at ?? 0)) })
+        .set({ since_ms: Math.max(1, Math.min(Number(wrong.at ?? 0), before)) })
         .where('extension', '=', key)
         .where('since_ms', '=', 0)
         .execute();
+    }
     if (wrong === undefined && known.has(key)) continue;
     await trx
       .insertInto('config_holders')
