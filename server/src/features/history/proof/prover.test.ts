@@ -22,7 +22,7 @@ import { readFact } from '../store/store.ts';
 import type { Tables } from '../store/tables.ts';
 import { lostIn, unexplainedBy, keepTestChannels } from './gaps.ts';
 import { merged } from './merge.ts';
-import { createProver } from './prover.ts';
+import { OTHERS_MS, createProver } from './prover.ts';
 import { createStories } from './stories.ts';
 import { recordsOfStory, talkOfStory } from './story-records.ts';
 
@@ -415,8 +415,8 @@ test('proof - a failed write loses no difference, and no difference is published
   assert.equal(differences(), 1);
 });
 
-test('proof - a call of another engine waits for the records of that engine, unless the engine is away', async () => {
-  for (const then of ['read', 'away'] as const) {
+test('proof - a call of another engine waits for the records of that engine, unless the engine is away or its records stay unread', async () => {
+  for (const then of ['read', 'away', 'unreadable'] as const) {
     await using scene = await historyScene();
     const real = recordedIn(scene, recorded('internal-answered'));
     await scene.clear();
@@ -431,7 +431,9 @@ test('proof - a call of another engine waits for the records of that engine, unl
     await it.catchUp();
     assert.equal(differences(), 0);
     if (then === 'read') read = real.ended + 11_000;
-    else journal.append([{ ...event('engine.link_down', clock.now()), subject: 'engine/ast1' }]);
+    else if (then === 'away')
+      journal.append([{ ...event('engine.link_down', clock.now()), subject: 'engine/ast1' }]);
+    else clock.advance(OTHERS_MS);
     await it.catchUp();
     assert.equal(differences(), 1, then);
   }

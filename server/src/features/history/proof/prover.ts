@@ -70,6 +70,8 @@ export interface Prover {
 
 /** Delay after the end of a call within which its records may still arrive. */
 export const GRACE_MS = 10_000;
+/** Longest wait for the records of another engine, which bounds the calls in memory while they cannot be read. */
+export const OTHERS_MS = 10 * 60_000;
 const PAGE = 500;
 /** Pages read before the calls that are due are compared. */
 const MOST_PAGES = 10;
@@ -158,7 +160,8 @@ class JournalProver implements Prover {
   #untilOf(until: number, node: string | undefined): number {
     const read = node !== undefined && this.#others.includes(node);
     if (!read || this.#absences.lasting.some(([away]) => away === node)) return until;
-    return Math.min(until, (this.#deps.caughtUpAt(node) ?? -Infinity) - GRACE_MS);
+    const read_ms = (this.#deps.caughtUpAt(node) ?? -Infinity) - GRACE_MS;
+    return Math.min(until, Math.max(read_ms, until - OTHERS_MS));
   }
   figures(): Promise<FindingFigures> {
     return figuresOf(this.#deps.store, this.#deps.clock.now());
