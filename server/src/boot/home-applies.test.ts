@@ -165,6 +165,26 @@ test('home applies - one that is cut off while it takes it in goes back by itsel
   assert.deepEqual([names(), nameOf(there.disk)], [[before, before], before]);
 });
 
+test('home applies - one that was cut off and cannot go back tries it again after a silence', async (t) => {
+  const { rig, files, names, before, cut, there } = await open(t);
+  await rig.rename('1003', 'New');
+  const verify = files.verify.bind(files);
+  files.verify = async (...given) => {
+    files.verify = verify;
+    await verify(...given);
+    cut(true);
+    throw awayError('b', 'the connection ended');
+  };
+  assert.equal((await rig.applied()).state, 'rolled_back');
+  there.faults.set('reload', ['refuses']);
+  files.unsettle();
+  await files.follow(signal);
+  assert.deepEqual(names(), [before, 'New']);
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 600_001 });
+  await files.follow(signal);
+  assert.deepEqual([names(), files.problem], [[before, before], null]);
+});
+
 test('home applies - messages at the other engine are not for the next holder of the number, and a rollback returns them', async (t) => {
   const { rig, files, hears, there } = await open(t);
   await rig.replace('1003');

@@ -36,7 +36,7 @@ export class HomeFiles {
   #newest = '';
   #version: number | null = null;
   #problem: string | null = null;
-  /** Version that failed; it is not tried again before the next version or the next start. */
+  /** Version that failed; it is not tried again before the next version, the next start or the end of a silence. */
   #refused = '';
   /** Time since which the files are those of an apply with unknown end, in ms; null for none. */
   #open: number | null = null;
@@ -94,8 +94,8 @@ export class HomeFiles {
       } catch (error) {
         if (signal.aborted) throw error;
         this.#refused = wanted;
-        // Otherwise an apply with unknown end would be tried again at each call.
-        if (this.#open !== null) this.#open = clock.now();
+        // Files that the engine has not accepted, and an apply with unknown end, are tried again after the next silence.
+        if (this.#open !== null || this.#touched.size > 0) this.#open = clock.now();
         this.#problem = `version ${version}: ${messageOf(error)}`;
         log.error(
           { version, error: messageOf(error) },
