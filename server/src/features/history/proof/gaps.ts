@@ -90,8 +90,8 @@ export function createAbsences({
       return [...linked];
     },
     /**
-     * Accepts every event, in order; returns the absence that the event ends. The first link of an engine ends none: before,
-     * the service received none of its events, so it missed nothing.
+     * Accepts every event, in order; returns the absence that the event ends. The first link of an engine returns none: before
+     * it, the service received no event of this engine, so no visit lacks its end.
      */
     take({ seq, type, subject, at }: Pick<JournalRow, 'seq' | 'type' | 'subject' | 'at'>): Absence | null {
       if (!begun && seq > head) {
@@ -106,8 +106,9 @@ export function createAbsences({
       if (type !== 'engine.link_down' && type !== 'engine.link_up') return null;
       const name = subject.slice('engine/'.length);
       const node = others.includes(name) ? name : null;
-      const from = away.get(node) ?? linked.get(node) ?? silentSince(node, before ?? at);
       const isFirst = !linked.has(node);
+      const since = away.get(node) ?? linked.get(node) ?? silentSince(node, before ?? at);
+      const from = isFirst && type === 'engine.link_up' ? 0 : since;
       linked.set(node, null);
       if (type === 'engine.link_down') {
         away.set(node, from);
@@ -121,10 +122,12 @@ export function createAbsences({
       return isFirst ? null : absence;
     },
     /** True if an engine with one of these ids was away during a part of the interval. */
-    overlaps: (span: Span, ids: readonly string[]): boolean =>
-      [...found, ...Array.from(away, ([node, from]) => absenceOf(node, from, Infinity))].some((absence) =>
-        overlapsWith(absence, span, ids, others),
-      ),
+    overlaps(span: Span, ids: readonly string[]): boolean {
+      const lasting = [...linked, ...away].flatMap(([node, from]) =>
+        from === null ? [] : absenceOf(node, from, Infinity),
+      );
+      return [...found, ...lasting].some((absence) => overlapsWith(absence, span, ids, others));
+    },
   };
 }
 export type Absences = ReturnType<typeof createAbsences>;

@@ -255,34 +255,32 @@ test('proof - a conversation unknown to the journal is a difference, unless it w
   assert.equal((await scene.conversations())[0]!.revision, 1);
 });
 
-test('proof - an absence that lasts over a start of the service explains its conversations before and after it', async () => {
-  await using scene = await historyScene();
-  const start = 1_795_000_000_000;
-  const { clock, journal, published, prover } = rig(scene, start + 70_000);
-  journal.append([
-    event('engine.link_up', start),
-    event('engine.resynced', start + 1),
-    event('engine.link_down', start + 60_000),
-  ]);
-  const before = prover();
-  await before.catchUp();
-  clock.advance(31_000);
-  await before.catchUp();
-  const after = prover();
-  const finalised = (id: string, from: number): DomainEvent =>
-    event('conversation.finalised', clock.now(), { conversation: conversation(id, start + from) });
-  journal.append([finalised('ast1:1.1', 70_000)]);
-  clock.advance(20_000);
-  await after.catchUp();
-  await after.catchUp();
-  journal.append([event('engine.link_up', clock.now()), finalised('ast1:1.2', 75_000)]);
-  clock.advance(20_000);
-  for (let i = 0; i < 3; i += 1) await after.catchUp();
-  assert.deepEqual(
-    published.filter(({ type }) => type === 'history.difference'),
-    [],
-  );
-});
+for (const end of ['its link is lost', 'the service is killed'] as const)
+  test(`proof - an absence that lasts over a start of the service explains its conversations before and after it: ${end}`, async () => {
+    await using scene = await historyScene();
+    const start = 1_795_000_000_000;
+    const { clock, journal, published, prover } = rig(scene, start + 70_000);
+    journal.append([event('engine.link_up', start), event('engine.resynced', start + 1)]);
+    if (end === 'its link is lost') journal.append([event('engine.link_down', start + 60_000)]);
+    const before = prover();
+    await before.catchUp();
+    clock.advance(31_000);
+    await before.catchUp();
+    const after = prover();
+    const finalised = (id: string, from: number): DomainEvent =>
+      event('conversation.finalised', clock.now(), { conversation: conversation(id, start + from) });
+    journal.append([finalised('ast1:1.1', 70_000)]);
+    clock.advance(20_000);
+    await after.catchUp();
+    await after.catchUp();
+    journal.append([event('engine.link_up', clock.now()), finalised('ast1:1.2', 75_000)]);
+    clock.advance(20_000);
+    for (let i = 0; i < 3; i += 1) await after.catchUp();
+    assert.deepEqual(
+      published.filter(({ type }) => type === 'history.difference'),
+      [],
+    );
+  });
 
 test('proof - an absence that began while the service was dead is settled from its start, also after two short starts', async () => {
   await using scene = await historyScene();
@@ -557,11 +555,11 @@ test('proof - a finding is kept while the journal can lead to it again, and unti
     event('conversation.finalised', clock.now(), { conversation: conversation(id, clock.now() - 5_000) });
   const findings = async () =>
     (await scene.store.db<Tables>().selectFrom('history_findings').select('key').execute()).map((r) => r.key);
+  let it = prover();
   journal.append([
     event('engine.link_up', clock.now() - 60_000),
     event('engine.resynced', clock.now() - 59_000),
   ]);
-  let it = prover();
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await it.catchUp();

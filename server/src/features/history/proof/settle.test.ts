@@ -137,6 +137,7 @@ test('settle - an absence that began while the service was dead keeps its start 
   const linked = JSON.parse(JSON.stringify(before.linked)) as typeof before.linked;
   const after = createAbsences({ linked, heard: 50 * S, head: 0, others: ['b'] });
   assert.deepEqual(after.take(row('engine.link_up', 60 * S)), { from: 40 * S, to: 60 * S });
+  assert.ok(after.overlaps({ from: 30 * S, to: 31 * S }, ['b:1.1']), 'it lasts');
   const absence = { from: 5 * S, to: 70 * S, node: 'b' };
   assert.deepEqual(after.take(row('engine.link_up', 70 * S, 'b')), absence);
   assert.deepEqual(after.linked, [
@@ -148,6 +149,7 @@ test('settle - an absence that began while the service was dead keeps its start 
 test('settle - the first link of an engine ends no absence, the next one does', () => {
   const absences = createAbsences({ linked: [[null, null]], heard: 15 * S, others: ['b'] });
   assert.equal(absences.take(row('engine.link_up', 20 * S, 'b')), null);
+  assert.ok(absences.overlaps({ from: S, to: 2 * S }, ['b:1.1']), 'no call before it was reported');
   absences.take(row('engine.link_down', 30 * S, 'b'));
   const absence = { from: 20 * S, to: 40 * S, node: 'b' };
   assert.deepEqual(absences.take(row('engine.link_up', 40 * S, 'b')), absence);
