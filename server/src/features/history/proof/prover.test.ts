@@ -282,34 +282,42 @@ for (const end of ['its link is lost', 'the service is killed'] as const)
     );
   });
 
-test('proof - an absence that began while the service was dead is settled from its start, also after two short starts', async () => {
-  await using scene = await historyScene();
-  const start = 1_795_000_000_000;
-  const { clock, journal, published, prover } = rig(scene, start);
-  const link = (node: string) => ({ ...event('engine.link_up', clock.now()), subject: `engine/${node}` });
-  journal.append([link('ast1'), link('b')]);
-  const before = prover(scene.store, ['b']);
-  await before.catchUp();
-  clock.advance(31_000);
-  await before.catchUp();
-  // Engine b is not reached, and the service is killed right after its start.
-  for (let i = 0; i < 2; i += 1) {
-    const it = prover(scene.store, ['b']);
+for (const reads of ['new rows', 'all rows again, because a call lasts'] as const)
+  test(`proof - an absence that began while the service was dead is settled from its start, also after two short starts that read ${reads}`, async () => {
+    await using scene = await historyScene();
+    const start = 1_795_000_000_000;
+    const { clock, journal, published, prover } = rig(scene, start);
+    const link = (node: string) => ({
+      ...event('engine.link_up', clock.now()),
+      subject: `engine/${node}`,
+    });
+    const id = 'ast1:1.1';
+    const lasting = event('call.started', start, { call_id: id, leg: { leg_id: id, extension: '1001' } });
+    journal.append([...(reads === 'new rows' ? [] : [lasting]), link('ast1'), link('b')]);
+    const before = prover(scene.store, ['b']);
+    await before.catchUp();
+    clock.advance(31_000);
+    await before.catchUp();
+    // Engine b is not reached, and the service is killed right after its start.
+    for (let i = 0; i < 2; i += 1) {
+      const it = prover(scene.store, ['b']);
+      clock.advance(60_000);
+      journal.append([link('ast1')]);
+      await it.catchUp();
+    }
+    const after = prover(scene.store, ['b']);
     clock.advance(60_000);
-    journal.append([link('ast1')]);
-    await it.catchUp();
-  }
-  const after = prover(scene.store, ['b']);
-  clock.advance(60_000);
-  journal.append([link('ast1'), link('b')]);
-  const to = rfc3339(clock.now());
-  clock.advance(20_000);
-  for (let i = 0; i < 3; i += 1) await after.catchUp();
-  const settled = published.flatMap((one) =>
-    one.type === 'history.settled' && one.data.to === to ? [one.data.from] : [],
-  );
-  assert.ok(settled.includes(rfc3339(start - 10_000)), settled.join());
-});
+    journal.append([link('ast1'), link('b')]);
+    const to = rfc3339(clock.now());
+    clock.advance(20_000);
+    for (let i = 0; i < 3; i += 1) await after.catchUp();
+    const settled = published.flatMap((one) =>
+      one.type === 'history.settled' && one.data.to === to ? [one.data.from] : [],
+    );
+    // The silence is counted from the link of the engine if its row is read again.
+    const from = reads === 'new rows' ? start - 10_000 : start;
+    assert.ok(settled.includes(rfc3339(from)), settled.join());
+  });
 
 test('proof - the first link of an engine that is added to a site settles nothing', async () => {
   await using scene = await historyScene();

@@ -95,6 +95,8 @@ interface Place {
   readonly away?: readonly Lasting[];
   readonly linked?: readonly Linked[];
   readonly heard?: readonly Heard[];
+  /** Newest row whose link is part of the absences; rows after `seq` are read again. Missing in texts of earlier versions. */
+  readonly links_to?: number;
 }
 /** One `catchUp` runs at a time. */
 class JournalProver implements Prover {
@@ -113,6 +115,8 @@ class JournalProver implements Prover {
   readonly #legs = new Map<string, number>();
   /** Newest row of the journal that was read. */
   #at = -1;
+  /** Newest row that the stored absences include. */
+  #linksTo = -1;
   /** Findings whose event was read and that are not marked as published yet. */
   #found: number[] = [];
   #saved: { readonly seq: number; readonly at: number } | null = null;
@@ -172,15 +176,17 @@ class JournalProver implements Prover {
   async #begin(): Promise<void> {
     const text = await readFact(this.#db, 'proof');
     const place = text === null ? null : (JSON.parse(text) as Place);
-    this.#at = place?.epoch === this.#deps.journal.epoch ? place.seq : this.#deps.journal.tail - 1;
+    const isSame = place?.epoch === this.#deps.journal.epoch;
+    this.#at = isSame ? place.seq : this.#deps.journal.tail - 1;
+    this.#linksTo = Math.max(this.#at, Math.min(this.#head, (isSame ? place.links_to : null) ?? -1));
     this.#open = [...(place?.open ?? [])];
     this.#settler.begin(place?.unsettled ?? [], place?.heard ?? []);
-    const before = this.#deps.journal.read(Math.max(this.#deps.journal.tail - 1, this.#at - PAGE), PAGE);
+    const before = this.#deps.journal.read(Math.max(this.#deps.journal.tail - 1, this.#linksTo - PAGE), PAGE);
     this.#absences = createAbsences({
       known: place?.absences ?? [],
       lasting: place?.away ?? [],
       linked: place === null ? [] : place.linked,
-      heard: before.findLast((r) => isHeard(r) && r.seq <= this.#at)?.at ?? null,
+      heard: before.findLast((r) => isHeard(r) && r.seq <= this.#linksTo)?.at ?? null,
       head: this.#head,
       others: this.#others,
     });
@@ -207,6 +213,7 @@ class JournalProver implements Prover {
       away: this.#absences.lasting,
       linked: this.#absences.linked,
       heard,
+      links_to: this.#at,
     };
     await this.#deps.store.transaction<Tables, void>((trx) => writeFact(trx, 'proof', JSON.stringify(place)));
     this.#saved = { seq, at: this.#deps.clock.now() };
@@ -214,7 +221,8 @@ class JournalProver implements Prover {
   /** Processes one row; returns the id of a finding that the row publishes. */
   #take(row: JournalRow): number | null {
     this.#unknown.cover(row.at);
-    const ended = this.#absences.take(row);
+    // A link that is read again would begin a lasting absence anew.
+    const ended = row.seq > this.#linksTo ? this.#absences.take(row) : null;
     if (ended !== null) {
       this.#settler.add(ended);
       this.#open = [...this.#open, ended].slice(-20);
