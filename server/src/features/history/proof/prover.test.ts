@@ -445,6 +445,31 @@ test('proof - a call of another engine waits for the records of that engine, unl
   }
 });
 
+for (const then of ['its records stay unread', 'it is away again'] as const)
+  test(`proof - an absence of another engine is settled only after its records were read, also if ${then}`, async () => {
+    await using scene = await historyScene();
+    const start = 1_795_000_000_000;
+    const { clock, journal, published, prover } = rig(scene, start + 60_000);
+    let read: number | null = null;
+    const it = prover(scene.store, ['b'], (node) => (node === undefined ? clock.now() : read));
+    const append = (type: string, at: number) =>
+      journal.append([{ ...event(type, at), subject: 'engine/b' }]);
+    append('engine.link_up', start);
+    append('engine.link_down', start + 30_000);
+    append('engine.link_up', start + 60_000);
+    if (then === 'it is away again') append('engine.link_down', clock.now());
+    const settled = async (): Promise<number> => {
+      for (let i = 0; i < 2; i += 1) await it.catchUp();
+      return published.filter(({ type }) => type === 'history.settled').length;
+    };
+    assert.equal(await settled(), 0);
+    clock.advance(2 * OTHERS_MS);
+    assert.equal(await settled(), 0, 'the visits of the absence may be in these records');
+    read = clock.now();
+    clock.advance(20_000);
+    assert.equal(await settled(), 1);
+  });
+
 test('proof - the end of a visit after the end of its call begins no other story', async () => {
   await using scene = await historyScene();
   const stories = createStories();

@@ -70,7 +70,10 @@ export interface Prover {
 
 /** Delay after the end of a call within which its records may still arrive. */
 export const GRACE_MS = 10_000;
-/** Longest wait for the records of another engine, which bounds the calls in memory while they cannot be read. */
+/**
+ * Longest wait of a call for the records of another engine, which bounds the calls in memory while they cannot be read. An
+ * absence waits longer, because its lost channels and its visits are only in these records.
+ */
 export const OTHERS_MS = 10 * 60_000;
 const PAGE = 500;
 /** Pages read before the calls that are due are compared. */
@@ -147,7 +150,7 @@ class JournalProver implements Prover {
     let completed = false;
     for (let all = false; !all;) {
       all = await this.#read();
-      completed = (await this.#proveStories((node) => this.#untilOf(until, node))) || completed;
+      completed = (await this.#proveStories((node) => this.#untilOfCalls(until, node))) || completed;
     }
     await this.#unknown.prove(until);
     const untilOf = (node?: string): number => this.#untilOf(until, node);
@@ -160,12 +163,15 @@ class JournalProver implements Prover {
     await this.#save(completed || named || settled || begun);
     await this.#tidy();
   }
-  /** Time until which the call records of an engine are complete, in ms; another engine that is away holds up nothing. */
+  /** Time until which the call records of an engine are complete, in ms. */
   #untilOf(until: number, node: string | undefined): number {
-    const read = node !== undefined && this.#others.includes(node);
-    if (!read || this.#absences.lasting.some(([away]) => away === node)) return until;
-    const read_ms = (this.#deps.caughtUpAt(node) ?? -Infinity) - GRACE_MS;
-    return Math.min(until, Math.max(read_ms, until - OTHERS_MS));
+    if (node === undefined || !this.#others.includes(node)) return until;
+    return Math.min(until, (this.#deps.caughtUpAt(node) ?? -Infinity) - GRACE_MS);
+  }
+  /** As `#untilOf`, for calls: another engine that is away holds up none of them. */
+  #untilOfCalls(until: number, node: string): number {
+    if (this.#absences.lasting.some(([away]) => away === node)) return until;
+    return Math.max(this.#untilOf(until, node), until - OTHERS_MS);
   }
   figures(): Promise<FindingFigures> {
     return figuresOf(this.#deps.store, this.#deps.clock.now());
