@@ -118,10 +118,10 @@ test('blocked networks - an equal list is not read again, unless the engine may 
     return await engine.cli(text);
   };
   const block = (...networks: string[]) => blockNetworks(engine.instance, networks, console);
-  await block('127.9.9.0/24');
+  await block('127.9.9.0/24', '127.9.8.0/24');
   assert.equal(reloads, 1);
-  assert.equal(await block('127.9.9.0/24'), true);
-  assert.equal(reloads, 1);
+  assert.equal(await block('127.9.8.0/24', '127.9.9.0/24'), true);
+  assert.equal(reloads, 1, 'a database may return them in another order');
   fails = true;
   await assert.rejects(block());
   fails = false;

@@ -40,7 +40,8 @@ export async function blockNetworks(
   console: (text: string) => Promise<string>,
 ): Promise<boolean> {
   const file = blockedFile(instance);
-  const text = rendered(networks);
+  // In any order of the given networks, the list is the same.
+  const text = rendered(networks.toSorted());
   // Exists from before the write until after the reload, because the service may end between them.
   const unread = `${file}.unread`;
   if ((await textOf(file)) !== text || (await textOf(unread)) !== null) {
