@@ -319,6 +319,27 @@ for (const reads of ['new rows', 'all rows again, because a call lasts'] as cons
     assert.ok(settled.includes(rfc3339(from)), settled.join());
   });
 
+test('proof - the start of an absence is stored at the next pass if its first write fails', async () => {
+  await using scene = await historyScene();
+  const { clock, journal, prover } = rig(scene, 1_795_000_000_000);
+  const id = 'ast1:1.1';
+  const lasting = event('call.started', clock.now(), { call_id: id, leg: { leg_id: id, extension: '1001' } });
+  journal.append([lasting, event('engine.link_up', clock.now())]);
+  let broken = true;
+  const it = prover({
+    ...scene.store,
+    transaction: async (work) => {
+      if (broken) throw new ServiceError('store_unavailable', 'the disk is full');
+      return await scene.store.transaction(work);
+    },
+  });
+  journal.append([event('engine.link_up', clock.now())]);
+  await assert.rejects(it.catchUp(), { code: 'store_unavailable' });
+  broken = false;
+  await it.catchUp();
+  assert.notEqual(await readFact(scene.store.db<Tables>(), 'proof'), null);
+});
+
 test('proof - the first link of an engine that is added to a site settles nothing', async () => {
   await using scene = await historyScene();
   const { clock, journal, published, prover } = rig(scene, 1_795_000_000_000);

@@ -122,7 +122,8 @@ class JournalProver implements Prover {
   #linksTo = -1;
   /** Findings whose event was read and that are not marked as published yet. */
   #found: number[] = [];
-  #saved: { readonly seq: number; readonly at: number } | null = null;
+  /** The stored position, the newest row that was read then, and the time. */
+  #saved: { readonly seq: number; readonly read: number; readonly at: number } | null = null;
   #completions = 0;
   #publishedAt = -Infinity;
   #tidiedAt = -Infinity;
@@ -146,7 +147,6 @@ class JournalProver implements Prover {
     const until = caughtUp - GRACE_MS;
     // While the reader is far behind the call records, comparing would only fill memory.
     if (this.#deps.clock.now() - caughtUp > GRACE_MS) return;
-    const before = this.#at;
     let completed = false;
     for (let all = false; !all;) {
       all = await this.#read();
@@ -159,7 +159,7 @@ class JournalProver implements Prover {
     await this.#publishFindings();
     this.#forget();
     // No row of the journal shows the next start that this process began here.
-    const begun = before <= this.#head && this.#at > this.#head;
+    const begun = this.#saved!.read <= this.#head && this.#at > this.#head;
     await this.#save(completed || named || settled || begun);
     await this.#tidy();
   }
@@ -196,7 +196,7 @@ class JournalProver implements Prover {
       head: this.#head,
       others: this.#others,
     });
-    this.#saved = { seq: this.#at, at: this.#deps.clock.now() };
+    this.#saved = { seq: this.#at, read: this.#at, at: this.#deps.clock.now() };
   }
   async #save(force: boolean): Promise<void> {
     const needed = this.#stories.oldest();
@@ -210,6 +210,7 @@ class JournalProver implements Prover {
     )
       return;
     const { unsettled, heard } = this.#settler;
+    const read = this.#at;
     const place: Place = {
       epoch: this.#deps.journal.epoch,
       seq,
@@ -219,10 +220,10 @@ class JournalProver implements Prover {
       away: this.#absences.lasting,
       linked: this.#absences.linked,
       heard,
-      links_to: this.#at,
+      links_to: read,
     };
     await this.#deps.store.transaction<Tables, void>((trx) => writeFact(trx, 'proof', JSON.stringify(place)));
-    this.#saved = { seq, at: this.#deps.clock.now() };
+    this.#saved = { seq, read, at: this.#deps.clock.now() };
   }
   /** Processes one row; returns the id of a finding that the row publishes. */
   #take(row: JournalRow): number | null {
