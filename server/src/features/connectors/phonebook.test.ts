@@ -127,6 +127,8 @@ test('connectors - a customer of the CRM: people change note and owner, the rest
     'language: this field comes from the connected system; change it there',
   ]);
   assert.equal((await put({ ...named, language: 'fr_CH' }))[0], 200, 'the note is the site’s own');
+  assert.equal((await put({ name: 'Anna Schmidt' }))[0], 200, 'a client of 0.1.0 sends no language');
+  assert.equal((await lookup(rig))[0]?.language, 'fr_CH');
 
   rig.crm.languages.delete('c1');
   await rig.clock.advance(601_000);

@@ -76,7 +76,9 @@ export class CustomerEditor {
       if (row.person_id === EVERYONE && !wanted.shared)
         throw new ServiceError('invalid_request', 'shared: a shared customer cannot become personal');
       if (wanted.shared) checkShares(actor.caller);
-      const fields = this.#fieldsOf(wanted, row.owner);
+      // Clients of 0.1.0 send no language, which is null here.
+      const language = wanted.language ?? row.source_language;
+      const fields = this.#fieldsOf({ ...wanted, language }, row.owner);
       const foreign = isForeign(row) ? foreignField(row, fields) : null;
       if (foreign !== null)
         throw new ServiceError(
