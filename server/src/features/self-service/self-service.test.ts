@@ -382,3 +382,12 @@ test('self-service - a direct change of the holder inherits no forward, also aft
   assert.deepEqual(r.shown(), { extension: '1005', ...OFF });
   assert.equal(r.kept().forward, '');
 });
+
+test('self-service - a change of a holder whose clock is behind the start of the holder stays', async (t) => {
+  const r = await rig(t);
+  r.directory.give('1005', r.clock.now() + 60_000);
+  await r.set({ call_forward_number: '1004' });
+  await r.settle();
+  assert.equal(r.shown().call_forward_number, '1004');
+  assert.equal(r.kept().forward, '1004');
+});

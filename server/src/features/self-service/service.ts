@@ -81,6 +81,8 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
       clock.now(),
       1 + (intents.get(extension)?.changed_at ?? 0),
       1 + (live.features.get(extension)?.changed_at ?? 0),
+      // The clock may be behind that of the node which gave the extension to its holder.
+      directory.heldSince?.(extension) ?? 0,
     );
   /** Resolves with the settings that the engine then shows, including changes that a phone made meanwhile. */
   const write = async (
