@@ -201,7 +201,11 @@ export class SipCall {
     try {
       // Credentials of the TURN server may have ended since the call began.
       if (iceRestart) this.#audio.useServers(await this.#iceServers());
-      await this.#inOrder(() => reinvite(this.session, { hold: this.#held, offerOptions: { iceRestart } }));
+      await this.#inOrder(() => {
+        // Again, because the first one is not sent while a re-INVITE waits for its response.
+        repeatAck(this.session);
+        return reinvite(this.session, { hold: this.#held, offerOptions: { iceRestart } });
+      });
       // An ICE restart that ends in the state it began in emits no event.
       if (this.#audio.connected) this.#show({ mending: false });
     } catch (error) {
