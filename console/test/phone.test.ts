@@ -91,6 +91,16 @@ describe('phone', () => {
       return calls.some((call) => call.legs.some((leg) => leg.extension === extension && leg.held === on));
     });
 
+  /** 1008 holds 1009 and resumes; both hear each other again. */
+  const holdsAndResumes = async (a: Page, b: Page): Promise<void> => {
+    await button(a, 'Hold').click();
+    await says(a, 'On hold');
+    await held('1008', true);
+    await button(a, 'Resume').click();
+    await says(a, 'In the call');
+    await talks(b, '1009');
+  };
+
   test('phone - two pages talk, over a change of page; hold, mute and tones reach the other side; the quality is told', async () => {
     const [a, b] = await Promise.all([open('1008'), open('1009')]);
     await assertAccessible(a, 'idle');
@@ -300,12 +310,7 @@ describe('phone', () => {
       a.getByRole('button', { name: 'Phone: in a call' }).waitFor(),
       b.getByRole('button', { name: 'Phone: in a call' }).waitFor(),
     ]);
-    await button(a, 'Hold').click();
-    await says(a, 'On hold');
-    await held('1008', true);
-    await button(a, 'Resume').click();
-    await says(a, 'In the call');
-    await talks(b, '1009');
+    await holdsAndResumes(a, b);
     // The other way: what the engine says reaches the phone on its new connection.
     await button(b, 'Hang up').click();
     await says(a, 'Call ended');
@@ -322,13 +327,8 @@ describe('phone', () => {
       answer(responseTo(message, '491 Request Pending'));
       return true;
     };
-    await button(a, 'Hold').click();
-    await says(a, 'On hold');
-    await held('1008', true);
+    await holdsAndResumes(a, b);
     assert.equal(met, 1);
-    await button(a, 'Resume').click();
-    await says(a, 'In the call');
-    await talks(b, '1009');
     await button(a, 'Hang up').click();
     await says(b, 'Call ended');
   });
@@ -350,12 +350,7 @@ describe('phone', () => {
     await broken;
     await panel(a).getByRole('alert').getByText('There is no connection to the exchange').waitFor();
     await a.getByRole('button', { name: 'Phone: in a call' }).waitFor();
-    await button(a, 'Hold').click();
-    await says(a, 'On hold');
-    await held('1008', true);
-    await button(a, 'Resume').click();
-    await says(a, 'In the call');
-    await talks(b, '1009');
+    await holdsAndResumes(a, b);
     await button(a, 'Hang up').click();
     await says(b, 'Call ended');
   });
