@@ -174,6 +174,8 @@ const server = http.createServer((request, response) => {
       .end(text);
   })();
 });
+// A request over a kept connection fails if the server closes it at that moment, as it would after five idle seconds.
+server.keepAliveTimeout = 0;
 server.listen({ host: '127.0.0.1', port: 0, backlog: 512 }, () =>
   console.log(JSON.stringify({ port: (server.address() as net.AddressInfo).port })),
 );
