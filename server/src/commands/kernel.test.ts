@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createVirtualClock } from '../adapters/memory/virtual-clock.ts';
-import { ServiceError, effectOf, isUncertain, markNotBegun } from '../core/errors.ts';
+import { ServiceError, effectOf, markNotBegun } from '../core/errors.ts';
 import { silent } from '../core/log.ts';
 import { say } from '../core/said.ts';
 import type { AuditEntry } from '../ports/audit.ts';
@@ -128,7 +128,7 @@ test('commands - the error of a command that may have taken effect is marked, on
     const thrown: unknown = await commands
       .run(ASKED, () => command({ run, ...more }))
       .catch((e: unknown) => e);
-    assert.equal(isUncertain(thrown), uncertain, name);
+    assert.equal(effectOf(thrown) === true, uncertain, name);
   }
   const { commands, command, refuse } = rig();
   const down = () => Promise.reject(new ServiceError('engine_unavailable', 'the link is down'));
@@ -136,7 +136,7 @@ test('commands - the error of a command that may have taken effect is marked, on
   assert.equal(effectOf(unplanned), false);
   refuse.audit = true;
   const unaudited: unknown = await commands.run(ASKED, () => command()).catch((e: unknown) => e);
-  assert.equal(isUncertain(unaudited), true);
+  assert.equal(effectOf(unaudited), true);
 });
 
 test('commands - a refusal before the sending is audited as the feature requires', async () => {

@@ -61,8 +61,6 @@ export function markNotBegun(thrown: unknown): unknown {
 /** Whether the change that failed with this error may have taken effect; undefined if only its status is known. */
 export const effectOf = (thrown: unknown): boolean | undefined =>
   thrown instanceof Error ? effects.get(thrown) : undefined;
-/** True if the change that failed with this error may have taken effect. */
-export const isUncertain = (thrown: unknown): boolean => effectOf(thrown) === true;
 
 /** The message of any thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

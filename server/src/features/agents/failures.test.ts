@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError, isUncertain } from '../../core/errors.ts';
+import { ServiceError, effectOf } from '../../core/errors.ts';
 import { agentsRig } from '../../../test/support/agents-rig.ts';
 import type { Sent } from '../../../test/support/fake-engine.ts';
 
@@ -179,7 +179,7 @@ test('agents - a refusal carries the message of the engine, and the other queues
   assert.equal(error.code, 'engine_refused');
   assert.match(error.message, /Interface not found/);
   assert.equal(error.extras.body, undefined);
-  assert.equal(isUncertain(error), false);
+  assert.equal(effectOf(error) === true, false);
   assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 meeting'], ['1003 meeting']]);
   const { pause_reason } = await act({ action: 'status' });
   assert.equal(pause_reason, 'meeting');
@@ -225,7 +225,7 @@ test('agents - an undo that fails is reported queue by queue', async (t) => {
     ],
   );
   assert.match(queues[0]!.detail, /could not be taken back.*no more/);
-  assert.equal(isUncertain(error), true, 'no repeat with the same key runs it again');
+  assert.equal(effectOf(error), true, 'no repeat with the same key runs it again');
   assert.deepEqual(pbx.shows('support'), ['1003 lunch']);
   pbx.script(() => 'ok');
   await clock.advance(60_000);
