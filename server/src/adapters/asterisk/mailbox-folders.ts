@@ -26,10 +26,10 @@ async function moved(from: string, to: string): Promise<boolean> {
   }
   return true;
 }
-/** Owner of each number for whom its folder has messages; null before the first move. Throws if it is damaged. */
-async function readOwners(file: string): Promise<ReadonlyMap<string, number> | null> {
+/** Owner of each number for whom its folder has messages; empty before the first move. Throws if it is damaged. */
+async function readOwners(file: string): Promise<ReadonlyMap<string, number>> {
   const text = await textOf(file);
-  if (text === null) return null;
+  if (text === null) return new Map();
   try {
     return new Map(Object.entries(Owners.parse(JSON.parse(text))));
   } catch {
@@ -55,7 +55,7 @@ export async function moveMailboxes(
   const here = path.join(spool, 'voicemail', 'default');
   const aside = path.join(spool, 'voicemail-aside');
   const record = path.join(spool, 'voicemail-owners.json');
-  const before = (await readOwners(record)) ?? new Map<string, number>();
+  const before = await readOwners(record);
   const owners = new Map(Object.entries(Owners.parse(wanted)));
   for (const [number, owner] of before) {
     if (owners.get(number) === owner) continue;
