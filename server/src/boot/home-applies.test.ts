@@ -87,6 +87,16 @@ async function open(t: TestContext) {
   here.boot();
   await files.write(false);
   there.boot();
+  /** The other engine takes the next files in, and the connection to its node ends before the answer. */
+  const cutsWhileTaken = (): void => {
+    const verify = files.verify.bind(files);
+    files.verify = async (...given) => {
+      files.verify = verify;
+      await verify(...given);
+      up = false;
+      throw awayError('b', 'the connection ended');
+    };
+  };
   const names = () => [nameOf(here.live), nameOf(there.live)];
   const before = nameOf(here.live)!;
   return {
@@ -97,6 +107,7 @@ async function open(t: TestContext) {
     names,
     before,
     homeFiles,
+    cutsWhileTaken,
     owners: path.join(folder, 'spool', 'voicemail-owners.json'),
     hears: () => existsSync(message),
     reads: () => reads,
@@ -148,15 +159,9 @@ test('home applies - one that is away is named by a refusal, and nothing was beg
 });
 
 test('home applies - one that is cut off while it takes it in goes back by itself', async (t) => {
-  const { rig, files, names, before, cut, there, unsettled } = await open(t);
+  const { rig, files, names, before, cutsWhileTaken, there, unsettled } = await open(t);
   await rig.rename('1003', 'New');
-  const verify = files.verify.bind(files);
-  files.verify = async (...given) => {
-    files.verify = verify;
-    await verify(...given);
-    cut(true);
-    throw awayError('b', 'the connection ended');
-  };
+  cutsWhileTaken();
   const done = await rig.applied();
   assert.deepEqual([done.state, names()], ['rolled_back', [before, 'New']], done.detail ?? '');
   assert.ok(unsettled() > 0);
@@ -166,15 +171,9 @@ test('home applies - one that is cut off while it takes it in goes back by itsel
 });
 
 test('home applies - one that was cut off and cannot go back tries it again after a silence', async (t) => {
-  const { rig, files, names, before, cut, there } = await open(t);
+  const { rig, files, names, before, cutsWhileTaken, there } = await open(t);
   await rig.rename('1003', 'New');
-  const verify = files.verify.bind(files);
-  files.verify = async (...given) => {
-    files.verify = verify;
-    await verify(...given);
-    cut(true);
-    throw awayError('b', 'the connection ended');
-  };
+  cutsWhileTaken();
   assert.equal((await rig.applied()).state, 'rolled_back');
   there.faults.set('reload', ['refuses']);
   files.unsettle();
@@ -212,16 +211,10 @@ test('home applies - messages move although no file of the engine changes, and a
 });
 
 test('home applies - one that is cut off moves messages back by itself', async (t) => {
-  const { rig, files, cut, hears } = await open(t);
+  const { rig, files, cutsWhileTaken, hears } = await open(t);
   await rig.replace('1003');
   await rig.rename('1003', 'New');
-  const verify = files.verify.bind(files);
-  files.verify = async (...given) => {
-    files.verify = verify;
-    await verify(...given);
-    cut(true);
-    throw awayError('b', 'the connection ended');
-  };
+  cutsWhileTaken();
   assert.equal((await rig.applied()).state, 'rolled_back');
   assert.ok(!hears());
   files.unsettle();
