@@ -250,7 +250,7 @@ export class Counter {
     const known = engines.get(node);
     // This is the one engine of the earlier version; an engine that is added to the site later is new.
     if (engine === boot_id) this.#board.engine = null;
-    // After an update from a version without `engines`, a restart is unknown: the history settles a gap too many.
+    // After an update from a version without `engines`, a restart is unknown, and its time counts as a gap.
     const restarted = known === undefined ? engine === null : known !== boot_id;
     engines.set(node, boot_id);
     this.#changed = true;
