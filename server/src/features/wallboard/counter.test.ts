@@ -78,10 +78,15 @@ const earlier = (board: Board, engine: string): string =>
     engine,
   });
 
+async function storedSince(store: WallboardStore, first: number): Promise<SumTable> {
+  const table = new SumTable();
+  for (const { of, name, slot, sums } of await store.since(first)) fold(table.at(of, name, slot), sums);
+  return table;
+}
 /** All counts and open visits as text: equal texts mean equal figures for every query. */
 async function whole(counter: Counter, store: WallboardStore): Promise<string> {
   await counter.save();
-  const rows = [...(await store.since(0)).rows()]
+  const rows = [...(await storedSince(store, 0)).rows()]
     .map(({ of, name, slot, sums }) => `${of}/${name}/${slot} ${writeSums(sums)}`)
     .sort();
   for (const kind of ['queue', 'agent'] as const) {
@@ -92,7 +97,7 @@ async function whole(counter: Counter, store: WallboardStore): Promise<string> {
       for (const { name, sums } of page) fold(byParts.at(kind, name, 0), sums);
     }
     const bySlots = new SumTable();
-    for (const row of (await store.since(first)).rows()) {
+    for (const row of (await storedSince(store, first)).rows()) {
       if (row.of === kind && row.slot < first + 127) fold(bySlots.at(kind, row.name, 0), row.sums);
     }
     const text = (table: SumTable): string[] =>
@@ -547,6 +552,25 @@ test('wallboard counter - running counts reach up to now, from memory and from t
     );
   }
 });
+test('wallboard counter - sums of today are whole in every report while older slots are only in the store', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  const counter = await t.open(journal);
+  for (let visit = 0; visit < 4; visit += 1) {
+    feed(counter, journal, [emitted.joined(t.clock.now(), `caller ${visit}`)]);
+    t.clock.advance(SLOT_MS);
+  }
+  const { span } = counter.today();
+  const now = t.clock.now();
+  assert.equal((await counter.totals('queue', span, now, 'support')).get('support')?.joined, 4);
+  let bySlots = 0;
+  for await (const page of counter.slots('queue', 'support', span, now))
+    for (const [, sums] of page) bySlots += sums.joined ?? 0;
+  assert.equal(bySlots, 4);
+  assert.equal(counter.sumsOfToday('queue', 'support', counter.running(now)).joined, 4);
+  const after = await t.open(journal);
+  assert.equal(after.sumsOfToday('queue', 'support', after.running(now)).joined, 4);
+});
 test('wallboard counter - a journal that forgot more than was counted leaves a gap that is named', async () => {
   await using t = await rig();
   const kept = openMemoryJournal();
@@ -619,7 +643,7 @@ test('wallboard counter - a save of many agents adds to what is stored, with oth
   clearImmediate(next);
   // Three reads of slots and three of days, each time.
   assert.ok(others >= 8, `${others} others`);
-  const kept = await t.store.since(slot);
+  const kept = await storedSince(t.store, slot);
   assert.deepEqual(
     names.map((name) => kept.at('agent', name, slot).handled),
     names.map((_, i) => 2 * i),

@@ -126,7 +126,7 @@ export class Counter {
   ): AsyncGenerator<readonly (readonly [number, Partial<Sums>])[], void, void> {
     const [first, end] = [Math.ceil(from / SLOT_MS), Math.ceil(to / SLOT_MS)];
     const inMemory = this.#recent.from;
-    // Memory is read before the store, because a new day drops slots from memory.
+    // Memory is read before the store, because a new slot drops an older one from memory.
     const rest: (readonly [number, Partial<Sums>])[] = [];
     for (const [slot, sums] of this.#recent.table.slots(of, name) ?? []) {
       if (slot >= Math.max(first, inMemory) && slot < end) rest.push([slot, sums]);
@@ -197,7 +197,7 @@ export class Counter {
 
   /** Extensions with anything counted today, sorted. */
   agentsOfToday(): readonly string[] {
-    return [...new Set([...this.#board.agents.keys(), ...this.#recent.table.names('agent')])].sort();
+    return [...new Set([...this.#board.agents.keys(), ...this.#recent.namesOfToday('agent')])].sort();
   }
 
   /** True if `save` would write. */
@@ -294,7 +294,7 @@ export class Counter {
 
   async #begin(): Promise<void> {
     const { clock, log, store } = this.#deps;
-    this.#recent.load(await store.since(this.#recent.from));
+    this.#recent.load(await store.since(this.#recent.loaded));
     const kept = await store.position();
     if (kept === null) return;
     const { epoch, seq, as_of } = kept;

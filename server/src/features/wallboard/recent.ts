@@ -1,17 +1,21 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Span, ZoneCalendar } from './days.ts';
 import { SumTable } from './store.ts';
+import type { StoredSums } from './store.ts';
 import { SLOT_MS, fold, noSums, slotOf, take } from './sums.ts';
 import type { Count, Sums } from './sums.ts';
 
-/** In-memory sums by slot since the day of the start, and today's totals of each queue and agent. */
+/** Slots in memory, the present one included. With those of a whole day, the memory of a large centre grew until midnight. */
+const KEPT_SLOTS = 2;
+
+/** In-memory sums of the newest slots, and today's totals of each queue and agent. */
 export class RecentSums {
   readonly #clock: Clock;
   readonly #calendar: ZoneCalendar;
   #date = '';
   #span: Span = { from: 0, to: 0 };
   #from = 0;
-  #table = new SumTable();
+  readonly #table = new SumTable();
   readonly #totals = { queue: new Map<string, Sums>(), agent: new Map<string, Sums>() };
   #days = 0;
 
@@ -19,13 +23,19 @@ export class RecentSums {
     this.#clock = clock;
     this.#calendar = calendar;
     this.#beginDay(clock.now());
-    this.#from = slotOf(this.#span.from);
+    this.#dropOld(clock.now());
   }
   /** First slot in memory; older slots are only in the store. */
   get from(): number {
+    this.#keepTime();
     return this.#from;
   }
+  /** First slot that `load` needs. */
+  get loaded(): number {
+    return Math.min(this.#from, slotOf(this.#span.from));
+  }
   get table(): SumTable {
+    this.#keepTime();
     return this.#table;
   }
   /** Number of days begun; a new day changes every figure of today. */
@@ -37,33 +47,39 @@ export class RecentSums {
     this.#keepTime();
     return { date: this.#date, span: this.#span };
   }
-  /** Sets the stored sums from `from` on. */
-  load(table: SumTable): void {
-    this.#table = table;
+  /** Adds stored sums of today and of the slots from `from` on. */
+  load(rows: Iterable<StoredSums>): void {
+    for (const { of, name, slot, sums } of rows) {
+      if (slot >= this.#from) fold(this.#table.at(of, name, slot), sums);
+      if (this.#isToday(slot)) fold(this.#totalOf(of, name), sums);
+    }
   }
   count(one: Count): void {
     const { of, name, slot } = one;
+    this.#keepTime();
     if (slot >= this.#from) take(this.#table.at(of, name, slot), one);
-    const total = this.#isToday(slot) ? this.#totals[of].get(name) : undefined;
-    if (total !== undefined) take(total, one);
+    if (this.#isToday(slot)) take(this.#totalOf(of, name), one);
+  }
+  /** Queues or agents with anything counted today. */
+  namesOfToday(of: Count['of']): Iterable<string> {
+    this.#keepTime();
+    return this.#totals[of].keys();
   }
   /** Today's sums including running counts. Must not be changed. */
   sumsOfToday(of: Count['of'], name: string, running: readonly Count[]): Sums {
     this.#keepTime();
-    let total = this.#totals[of].get(name);
-    if (total === undefined) {
-      total = noSums();
-      for (const [slot, sums] of this.#table.slots(of, name) ?? []) {
-        if (this.#isToday(slot)) fold(total, sums);
-      }
-      this.#totals[of].set(name, total);
-    }
+    const total = this.#totals[of].get(name) ?? noSums();
     const now = running.filter((one) => this.#isToday(one.slot));
     if (now.length === 0) return total;
     // A copy of the first level is enough: running counts never change the waits.
     const sums = { ...total };
     for (const one of now) take(sums, one);
     return sums;
+  }
+  #totalOf(of: Count['of'], name: string): Sums {
+    let total = this.#totals[of].get(name);
+    if (total === undefined) this.#totals[of].set(name, (total = noSums()));
+    return total;
   }
   #isToday(slot: number): boolean {
     return slot * SLOT_MS >= this.#span.from && slot * SLOT_MS < this.#span.to;
@@ -73,14 +89,20 @@ export class RecentSums {
     this.#span = this.#calendar.day(this.#date);
     this.#totals.queue.clear();
     this.#totals.agent.clear();
+    // An engine whose clock is ahead was counted in the new day already.
+    for (const { of, name, slot, sums } of this.#table.rows())
+      if (this.#isToday(slot)) fold(this.#totalOf(of, name), sums);
     this.#days += 1;
   }
   #keepTime(): void {
     const now = this.#clock.now();
-    if (now >= this.#span.from && now < this.#span.to) return;
-    this.#beginDay(now);
-    if (slotOf(this.#span.from) <= this.#from) return;
-    this.#from = slotOf(this.#span.from);
-    this.#table.dropBefore(this.#from);
+    if (now < this.#span.from || now >= this.#span.to) this.#beginDay(now);
+    this.#dropOld(now);
+  }
+  #dropOld(now: number): void {
+    const from = slotOf(now) - KEPT_SLOTS + 1;
+    if (from <= this.#from) return;
+    this.#from = from;
+    this.#table.dropBefore(from);
   }
 }

@@ -174,7 +174,8 @@ export class Reports {
         }
       }
     };
-    if (isToday(query)) await read();
+    if (intervals === null && isToday(query))
+      all = counter.sumsOfToday('queue', name, counter.running(now, name));
     else await this.#reports.run(read);
     const open = this.#longestOpen(name, span, now);
     return {

@@ -63,6 +63,13 @@ export interface Position {
   /** Time of the newest counted event; 0 for none. */
   readonly as_of: number;
 }
+export interface StoredSums {
+  readonly of: Of;
+  readonly name: string;
+  readonly slot: number;
+  /** Without zeros. */
+  readonly sums: Partial<Sums>;
+}
 /** Both values of `of`; every statement names `of`, so that the database uses an index that begins with it. */
 const BOTH = ['queue', 'agent'] as const;
 /** Sums by queue or agent and slot. */
@@ -281,16 +288,14 @@ export class WallboardStore {
   }
 
   /** Everything from this slot on. */
-  async since(slot: number): Promise<SumTable> {
+  async since(slot: number): Promise<StoredSums[]> {
     const rows = await this.#db
       .selectFrom('wallboard_sums')
       .selectAll()
       .where('of', 'in', BOTH)
       .where('slot', '>=', slot)
       .execute();
-    const table = new SumTable();
-    for (const row of rows) fold(table.at(row.of, row.name, row.slot), readSums(row.sums));
-    return table;
+    return rows.map(({ sums, ...row }) => ({ ...row, sums: readSums(sums) }));
   }
 
   /** The slots of one queue or agent from `first` to before `end`, in order, a page at a time. */
