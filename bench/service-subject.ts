@@ -81,8 +81,8 @@ const engine = createAsteriskEngine({
     events: account(events),
     actions: account(actions),
   }),
-  // The rows change states without an engine; a resync must not undo them.
-  resync_ms: 3_600_000,
+  // The rows change states without an engine; a resync must not undo them, also in a soak of hours.
+  resync_ms: 86_400_000,
 });
 const model = createModel();
 const live = createLiveView(model.view);
