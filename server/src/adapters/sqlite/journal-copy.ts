@@ -2,7 +2,8 @@ import fs from 'node:fs';
 import type { Log } from '../../core/log.ts';
 import type { CopyFile, JournalRow, KeptCopy } from '../../ports/journal-store.ts';
 import { DamagedDatabaseError, checkDatabase } from './database.ts';
-import { checksOf, metaOf, moveAside, openJournalFile, openSqliteJournal } from './journal.ts';
+import { checksOf, metaOf, moveAside, openJournalFile } from './journal-file.ts';
+import { openSqliteJournal } from './journal.ts';
 
 /** The copy of a site's log in the journal's file: what is written there without a server becomes the copy, and back. */
 export function sqliteCopyFile(file: string, options: { log: Log; site: string }): CopyFile {
