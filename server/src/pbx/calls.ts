@@ -2,14 +2,12 @@ import type { Call as WireCall } from '@offhook/contract/calls.ts';
 import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import { weightiest } from '@offhook/contract/ring-ends.ts';
-import type { CustomerFound, LiveCall, LiveLeg, LiveSide } from '../ports/live.ts';
+import type { CustomerFound } from '../ports/live.ts';
 import {
   callRef,
   customerAfter,
   customerSoFar,
-  knownCustomer,
   legLeft,
-  legParty,
   legRef,
   legsMet,
   notePublished,
@@ -19,6 +17,8 @@ import { touchQueue } from './queue-state.ts';
 import { emit } from './state.ts';
 import type { Call, Channel, State, Turn } from './state.ts';
 import { wireCall } from './wire-call.ts';
+import { callView } from './call-view.ts';
+import { legBeside, legOf } from './leg-beside.ts';
 
 /**
  * A call is what the engine links together, from the first leg to the last:
@@ -69,35 +69,6 @@ export function ownerChanged(s: State, ch: Channel): void {
   s.calls.set(call.id, { ...call, direction, extensions: withExtension(call.extensions, ch.extension) });
   touchCall(s, call.id);
 }
-
-/** Finds another leg of this channel's component: over bridges that do not hold and across internal pairs. */
-export function legBeside(s: State, start: Channel): Channel | null {
-  const seen = new Set<ChannelId>([start.id]);
-  const todo: Channel[] = [start];
-  const look = (id: ChannelId): Channel | null => {
-    if (seen.has(id)) return null;
-    seen.add(id);
-    const ch = s.channels.get(id);
-    if (ch === undefined) return null;
-    if (ch.kind === 'endpoint') return ch;
-    if (ch.kind === 'local') todo.push(ch);
-    return null;
-  };
-  for (let ch = todo.pop(); ch !== undefined; ch = todo.pop()) {
-    for (const id of neighbours(s, ch)) {
-      const leg = look(id);
-      if (leg !== null) return leg;
-    }
-  }
-  return null;
-}
-function* neighbours(s: State, ch: Channel): Generator<ChannelId> {
-  if (ch.pair !== null) yield* s.pairs.get(ch.pair) ?? [];
-  if (ch.bridge !== null && !ch.holding) yield* s.bridges.get(ch.bridge) ?? [];
-}
-/** The leg that a fact about this channel concerns: the channel itself, or the leg behind an internal pair. */
-export const legOf = (s: State, ch: Channel): Channel | null =>
-  ch.kind === 'endpoint' ? ch : legBeside(s, ch);
 
 /** Returns the call of a channel that names `raw`; opens one if there is none. */
 export function callFor(s: State, t: Turn, raw: CallId, channel: ChannelId, created_at: number): Call {
@@ -370,72 +341,3 @@ export function customerFound(s: State, { call: id, customer }: CustomerFound): 
 }
 export const customerEvent = (call: Call) =>
   ['call.customer', `calls/${call.id}`, { ...callRef(call), customer: call.known }] as const;
-
-function callView(s: State, call: Call): LiveCall {
-  const known = s.callViews.get(call.id);
-  if (known !== undefined) return known;
-  const legs: LiveLeg[] = [];
-  for (const id of call.channels) {
-    const ch = s.channels.get(id);
-    if (ch?.kind === 'endpoint') legs.push(legView(s, ch, call.id));
-  }
-  const view = Object.freeze({
-    id: call.id,
-    direction: call.direction ?? 'internal',
-    extensions: call.extensions,
-    dialled: call.dialled,
-    ...(call.placed === undefined ? {} : { placed: call.placed }),
-    started_at: call.started_at,
-    answered_at: call.answered_at,
-    ...customerSoFar(s, call),
-    ...knownCustomer(call),
-    legs: Object.freeze(legs),
-  });
-  s.callViews.set(call.id, view);
-  return view;
-}
-const legView = (s: State, ch: Channel, call: CallId): LiveLeg =>
-  Object.freeze({
-    id: ch.id,
-    call,
-    extension: ch.extension,
-    endpoint: ch.endpoint,
-    party: legParty(s, ch),
-    state: ch.leg,
-    since: ch.leg_since,
-    answered_at: ch.leg_answered_at,
-    held: ch.held || ch.held_here,
-    queue: ch.queued,
-    slot: ch.slot,
-    held_here: ch.held_here,
-    recording: ch.recordings > 0,
-    recording_paused: ch.recording_paused,
-    digits: ch.digits,
-    listens_to: ch.listens_to,
-    listenings: ch.listenings,
-  });
-const isShown = (call: Call): boolean => call.started && call.channels.length > 0;
-export function callList(s: State): readonly LiveCall[] {
-  s.callList ??= Object.freeze([...s.calls.values()].filter(isShown).map((c) => callView(s, c)));
-  return s.callList;
-}
-export function callById(s: State, id: CallId): LiveCall | undefined {
-  const call = s.calls.get(s.aliases.get(id) ?? id);
-  return call !== undefined && isShown(call) ? callView(s, call) : undefined;
-}
-export function legById(s: State, id: ChannelId): LiveLeg | undefined {
-  const ch = s.channels.get(id);
-  return ch?.kind === 'endpoint' && ch.call !== null ? legView(s, ch, ch.call) : undefined;
-}
-export function sideOf(s: State, id: ChannelId): LiveSide | undefined {
-  const ch = s.channels.get(id);
-  if (ch === undefined || ch.bridge === null || ch.holding) return undefined;
-  const channels = [...(s.bridges.get(ch.bridge) ?? [])].filter((other) => other !== id);
-  if (channels.length === 0) return undefined;
-  // A half with an endpoint leads to another engine and stays.
-  const passing = channels.some((other) => {
-    const { kind, endpoint } = s.channels.get(other) ?? {};
-    return kind === 'local' && endpoint === null;
-  });
-  return { leg: legBeside(s, ch)?.id ?? null, channels, passing };
-}

@@ -5,17 +5,9 @@ import type { LiveAgent, LiveModel, ModelInput, ModelView } from '../ports/live.
 import { tellAgents } from './agent-events.ts';
 import { agentView } from './agent-state.ts';
 import { agentDecided, agentReleased, callPassedOn, memberRemoved, memberSeen } from './agents.ts';
-import {
-  callById,
-  callList,
-  customerEvent,
-  customerFound,
-  joinByHand,
-  legById,
-  relink,
-  sideOf,
-  transferred,
-} from './calls.ts';
+import { callById, callList, legById } from './call-view.ts';
+import { sideOf } from './leg-beside.ts';
+import { customerEvent, customerFound, joinByHand, relink, transferred } from './calls.ts';
 import {
   bridgeEntered,
   bridgeLeft,

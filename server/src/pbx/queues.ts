@@ -5,7 +5,7 @@ import { rfc3339 } from '../core/clock.ts';
 import type { EngineEventOf, QueueCaller } from '../ports/engine.ts';
 import { touchAgent } from './agent-state.ts';
 import { beginTalk } from './agents.ts';
-import { legOf } from './calls.ts';
+import { legOf } from './leg-beside.ts';
 import type { PublishedVisit } from './facts.ts';
 import { setChannel } from './leg-state.ts';
 import { knownCustomer, legParty } from './legs.ts';

@@ -2,7 +2,8 @@ import type { ChannelId } from '@offhook/contract/ids.ts';
 import type { DeviceState, EngineChannel, EngineEventOf, EngineSnapshot } from '../ports/engine.ts';
 import { noteAgent } from './agent-state.ts';
 import { agentOf, closeResumed, memberRemoved, memberSeen } from './agents.ts';
-import { endCall, legBeside, relink } from './calls.ts';
+import { legBeside } from './leg-beside.ts';
+import { endCall, relink } from './calls.ts';
 import {
   bridgeEntered,
   bridgeLeft,
