@@ -6,7 +6,7 @@ import type { Caller } from '../ports/http.ts';
 import type { Credentials } from '../ports/stream.ts';
 import { Client } from './client.ts';
 import { Clients } from './clients.ts';
-import { WEBSOCKET } from './connection.ts';
+import { WEBSOCKET } from './stream-frames.ts';
 import type { Hub } from './hub.ts';
 
 const nothing = () => () => {};

@@ -259,6 +259,18 @@ export class Clients {
     return client.waits && this.#now - client.movedAt > DEAD;
   }
 }
+/** Caller and topics of a new stream. Throws `forbidden`, `too_many_requests`, `overloaded`. */
+export function admitted(
+  { clients }: { readonly clients: Clients },
+  caller: Caller,
+  topics: readonly string[],
+  closing: () => boolean,
+): { readonly caller: Caller; readonly heard: readonly Heard[] } {
+  const heard = clients.hearAll(caller, topics);
+  clients.admit(caller);
+  if (closing()) throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
+  return { caller, heard };
+}
 /** Why a topic is not accessible. */
 function deaf({ key }: Caller, topic: string): Said {
   if (key === null) return say`topics: you have no access to ${topic}`;

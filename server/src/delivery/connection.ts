@@ -1,3 +1,4 @@
+/** One WebSocket of the event stream: its messages, its subscription and its commands. */
 import type { Duplex } from 'node:stream';
 import type { z } from 'zod';
 import type { Language, Problem } from '@offhook/contract/errors.ts';
@@ -9,28 +10,21 @@ import {
   STREAM_PROTOCOL,
 } from '@offhook/contract/stream.ts';
 import type { ServerFrame } from '@offhook/contract/stream.ts';
-import { faultsOf } from '../core/check-input.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
-import { checkJson } from '../core/json-check.ts';
 import { Bucket } from '../core/rate-limit.ts';
-import { checkOf } from '../core/row-check.ts';
 import { say } from '../core/said.ts';
 import { FrameError, closeFrame, serverFrame } from '../websocket/frames.ts';
-import type { Log } from '../core/log.ts';
-import type { Journal } from '../journal/journal.ts';
 import type { Caller } from '../ports/http.ts';
-import type { Commands } from '../ports/operations.ts';
-import type { Framing } from './batch.ts';
 import { Client } from './client.ts';
-import type { Clients } from './clients.ts';
 import { MessageReader } from './message-reader.ts';
-import type { Hub } from './hub.ts';
-import type { Snapshots } from './snapshots.ts';
 import { heardSince, namesOf } from '../rights/hearing.ts';
 import type { Heard } from '../rights/hearing.ts';
+import { gapOf, reachOf } from './cursor.ts';
+import type { Parts } from './parts.ts';
+import { WEBSOCKET, frameOf, heartbeatOf, idOf, invalid, parsed } from './stream-frames.ts';
+import type { Id } from './stream-frames.ts';
 
 type Frame<O extends ClientFrame['op']> = Extract<z.output<typeof ClientFrame>, { op: O }>;
-type Id = string | number;
 /** A change of the subscription; it waits until the connection has sent everything up to the head. */
 type Change =
   | {
@@ -43,21 +37,6 @@ type Change =
   | { readonly op: 'unsubscribe'; readonly frame: Frame<'unsubscribe'> }
   | { readonly op: 'show'; readonly topics: ReadonlySet<string> };
 
-/** Dependencies shared by every connection. */
-export interface Parts {
-  readonly hub: Hub;
-  readonly clients: Clients;
-  readonly snapshots: Snapshots;
-  readonly journal: Journal;
-  readonly commands: Commands;
-  readonly heartbeatSeconds: number;
-  readonly log: Log;
-  /**
-   * For a journal that is a copy: resolves once it holds `seq`, or once the site's log is known to end before `seq`;
-   * rejects with `store_unavailable` if neither is known in time. Null if no wait is needed.
-   */
-  readonly reach: (seq: number) => Promise<void> | null;
-}
 /** Unsent bytes above which the connection counts as full. */
 const FULL = 64 * 1024;
 /** Unsent bytes above which the connection stops reading: a client that does not read replies causes no new ones. */
@@ -73,25 +52,6 @@ const SNAPSHOT_MS = 5_000;
 const LINGER_MS = 1_000;
 /** A slow client receives the frames already queued before the close frame. */
 const LINGER_SLOW_MS = 10_000;
-
-const frameOf = (frame: ServerFrame): Buffer => serverFrame(0x1, Buffer.from(JSON.stringify(frame)));
-const EVENT = Buffer.from('{"op":"event","event":');
-export const WEBSOCKET: Framing = {
-  name: 'websocket',
-  chained: true,
-  event: (json, _seq, prev) =>
-    serverFrame(0x1, Buffer.concat([EVENT, json, Buffer.from(`,"prev":${prev}}`)])),
-  snapshot: (topic, cursor, json) =>
-    serverFrame(0x1, Buffer.from(`{"op":"snapshot","topic":"${topic}","cursor":${cursor},"data":${json}}`)),
-};
-const PING = serverFrame(0x9, Buffer.alloc(0));
-/** The newest heartbeat, shared by clients with the same position and time. */
-let beat = { scanned: -1, time: '', bytes: PING };
-function heartbeatOf(scanned: number, time: string): Buffer {
-  if (beat.scanned !== scanned || beat.time !== time)
-    beat = { scanned, time, bytes: Buffer.concat([frameOf({ op: 'heartbeat', scanned, time }), PING]) };
-  return beat.bytes;
-}
 
 /** One WebSocket of the stream, from its handshake to its close. */
 export class Connection extends Client {
@@ -423,94 +383,4 @@ export class Connection extends Client {
     if (this.heard.length === 0) hub.leave(this);
     else if (this.mode !== 'idle') hub.attach(this, this.names, hub.positionOf(this), this.last);
   }
-}
-
-/** A cursor as sent by a client. */
-interface Asked {
-  readonly cursor?: number | undefined;
-  readonly epoch?: string | undefined;
-  readonly check?: string | undefined;
-}
-/** The wait until a cursor can be compared with the journal; null where it can be now. */
-export const reachOf = (
-  { reach, journal }: Pick<Parts, 'reach' | 'journal'>,
-  { cursor, check }: Asked,
-): Promise<void> | null => {
-  const seq = Math.max(cursor ?? 0, Number(check?.split(':', 1)[0] ?? 0));
-  return seq > journal.head ? reach(seq) : null;
-};
-/** Caller and topics of a new stream. Throws `forbidden`, `too_many_requests`, `overloaded`. */
-export function admitted(
-  { clients }: Pick<Parts, 'clients'>,
-  caller: Caller,
-  topics: readonly string[],
-  closing: () => boolean,
-): { readonly caller: Caller; readonly heard: readonly Heard[] } {
-  const heard = clients.hearAll(caller, topics);
-  clients.admit(caller);
-  if (closing()) throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
-  return { caller, heard };
-}
-const WARN_EVERY_MS = 60_000;
-let warnedAt = -Infinity;
-
-/** Why a cursor cannot be resumed; null if it can, or without a cursor. */
-export function gapOf(
-  { journal, log }: Pick<Parts, 'journal' | 'log'>,
-  { cursor, epoch, check }: Asked,
-): 'epoch' | 'cursor_ahead' | 'cursor_outdated' | null {
-  if (cursor === undefined) return null;
-  if (epoch !== undefined && epoch !== journal.epoch) return 'epoch';
-  // A cursor without an epoch: a seq from before the current epoch belongs to another one.
-  if (cursor + 1 < journal.began) return 'epoch';
-  if (cursor > journal.head) return 'cursor_ahead';
-  if (check !== undefined && isAnother(journal, check)) {
-    if (performance.now() - warnedAt > WARN_EVERY_MS) {
-      warnedAt = performance.now();
-      log.error(
-        { check },
-        'a client has read an event that differs from the journal: was the disk restored to an earlier state?',
-      );
-    }
-    return 'epoch';
-  }
-  return cursor + 1 < journal.tail ? 'cursor_outdated' : null;
-}
-/** True if the journal holds another event at this seq, or none yet; a row that is no longer kept proves nothing. */
-function isAnother(journal: Journal, check: string): boolean {
-  const [seq = '', known] = check.split(':');
-  if (Number(seq) > journal.head) return true;
-  if (Number(seq) < Math.max(journal.tail, journal.began)) return false;
-  try {
-    const row = journal.read(Number(seq) - 1, 1)[0];
-    return row !== undefined && checkOf(row.json) !== known;
-  } catch {
-    // The read that follows uses the same journal and reports the error.
-    return false;
-  }
-}
-function parsed(message: string): unknown {
-  checkJson(message);
-  try {
-    return JSON.parse(message);
-  } catch {
-    throw new ServiceError('bad_frame', 'the frame is not JSON');
-  }
-}
-function idOf(raw: unknown): Id | undefined {
-  const id = (raw as { id?: unknown } | null)?.id;
-  return (typeof id === 'string' && id.length <= 64) || Number.isSafeInteger(id) ? (id as Id) : undefined;
-}
-function invalid(raw: unknown, error: z.ZodError): ServiceError {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
-    return new ServiceError('bad_frame', 'the frame is not a JSON object');
-  }
-  const [issue] = error.issues;
-  if (issue!.path[0] === 'op')
-    return new ServiceError('bad_frame', 'op: must be subscribe, unsubscribe, ping, pong or command');
-  const { path, rule } = faultsOf(issue!, raw)[0]!;
-  return new ServiceError(
-    'invalid_request',
-    say`${path || 'frame'}: ${typeof rule === 'string' ? { key: rule, values: [] } : rule}`,
-  );
 }

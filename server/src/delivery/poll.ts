@@ -7,8 +7,9 @@ import type { Caller } from '../ports/http.ts';
 import type { Handler } from '../ports/operations.ts';
 import type { Framing } from './batch.ts';
 import { Client } from './client.ts';
-import { admitted, gapOf, reachOf } from './connection.ts';
-import type { Parts } from './connection.ts';
+import { gapOf, reachOf } from './cursor.ts';
+import { admitted } from './clients.ts';
+import type { Parts } from './parts.ts';
 import type { Snapshot } from './snapshots.ts';
 import type { Heard } from '../rights/hearing.ts';
 

@@ -11,7 +11,7 @@ import type { Commands, Served } from '../ports/operations.ts';
 import type { Credentials, TopicSources } from '../ports/stream.ts';
 import type { Heard } from '../rights/hearing.ts';
 import { Clients } from './clients.ts';
-import type { Parts } from './connection.ts';
+import type { Parts } from './parts.ts';
 import { Hub } from './hub.ts';
 import { viewOf } from './view.ts';
 import type { View } from './view.ts';

@@ -5,8 +5,9 @@ import { ServiceError } from '../core/errors.ts';
 import { languageOf } from '../core/words.ts';
 import { acceptOf, closeFrame, isHandshake } from '../websocket/frames.ts';
 import type { Handler } from '../ports/operations.ts';
-import { Connection, admitted } from './connection.ts';
-import type { Parts } from './connection.ts';
+import { admitted } from './clients.ts';
+import { Connection } from './connection.ts';
+import type { Parts } from './parts.ts';
 import type { RemoteTickets } from './tickets.ts';
 
 const KEEP_ALIVE_MS = 30_000;
