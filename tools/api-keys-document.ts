@@ -2,7 +2,7 @@
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import { SCOPES } from '@offhook/contract/keys.ts';
 import { topicsOfType } from '../server/src/rights/topics.ts';
-import { EVENT_TYPES } from '../server/src/http/asyncapi.ts';
+import { EVENT_TYPES } from '../server/src/http/asyncapi-schemas.ts';
 import { scopeOf } from '../server/src/rights/rights.ts';
 
 interface Routes {

@@ -1,7 +1,7 @@
 /** docs/events.md: every event type with its topics, cause, fields and an example, generated from the schemas. */
 import { topicsOfType } from '../server/src/rights/topics.ts';
 import { WebhookTest } from '@offhook/contract/webhooks.ts';
-import { EVENT_TYPES, eventSchemas } from '../server/src/http/asyncapi.ts';
+import { EVENT_TYPES, eventSchemas } from '../server/src/http/asyncapi-schemas.ts';
 
 interface Schema {
   readonly $ref?: string;

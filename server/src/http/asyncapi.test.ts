@@ -11,7 +11,7 @@ import { hostFixture } from '../../test/support/host-fixture.ts';
 import { TESTED, exampleData } from '../../../tools/events-document.ts';
 import { oneOperation } from '../../test/support/one-operation.ts';
 import { topicsOfType } from '../rights/topics.ts';
-import { EVENT_TYPES, eventSchemas } from './asyncapi.ts';
+import { EVENT_TYPES, eventSchemas } from './asyncapi-schemas.ts';
 import type { AsyncApiDocument } from './asyncapi.ts';
 import type { Host } from './host.ts';
 import { addOperations } from './operations.ts';
