@@ -15,7 +15,8 @@ import { CONTRACTS, baselineOf, contractDocument, contractFolder } from './contr
 import { apiKeysDocument } from './api-keys-document.ts';
 import { postmanCollection } from './postman.ts';
 import { eventsDocument } from './events-document.ts';
-import { SETTINGS, VERSION } from '../server/src/boot/config.ts';
+import { SETTINGS } from '../server/src/boot/settings.ts';
+import { VERSION } from '../server/src/boot/config.ts';
 import { ConnectorDocument } from '../server/src/features/connectors/format/file.ts';
 import { featureCodesTable } from '../server/src/features/feature-codes/feature-codes.ts';
 

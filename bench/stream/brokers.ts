@@ -1,7 +1,7 @@
 /** Message servers of Debian's packages as peers: Redis, and NATS with JetStream. Their clients speak to them directly. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { SETTINGS } from '../../server/src/boot/config.ts';
+import { SETTINGS } from '../../server/src/boot/settings.ts';
 import { obtainPackages } from '../../server/src/adapters/asterisk/provision/packages.ts';
 import { startNats } from '../../server/test/support/nats.ts';
 import { freePort } from '../../server/test/support/ports.ts';

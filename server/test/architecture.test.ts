@@ -48,6 +48,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'contract',
   ],
   'boot/config.ts': ['numbers', 'core', 'contract'],
+  'boot/settings.ts': ['numbers', 'core', 'contract'],
+  'boot/setting-values.ts': ['numbers', 'core', 'contract'],
   simulator: ['boot', 'features', 'adapters', 'journal', 'ports', 'core', 'contract'],
   programs: [
     'boot',

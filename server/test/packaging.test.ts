@@ -5,7 +5,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { parse as parseYaml } from 'yaml';
-import { SETTINGS, readConfig } from '../src/boot/config.ts';
+import { SETTINGS } from '../src/boot/settings.ts';
+import { readConfig } from '../src/boot/config.ts';
 import { createMetrics } from '../src/http/metrics.ts';
 import { REPOSITORY } from './support/sources.ts';
 

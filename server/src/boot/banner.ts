@@ -1,7 +1,8 @@
 /** The lines `npm start` prints for the person at the terminal. */
 import { bracketed } from '../core/networks.ts';
-import { SETTINGS } from './config.ts';
-import type { Address, Config } from './config.ts';
+import { SETTINGS } from './settings.ts';
+import type { Address } from './setting-values.ts';
+import type { Config } from './config.ts';
 import { credentialsFile, readCredentials } from './credentials.ts';
 import { exposures } from './exposure.ts';
 

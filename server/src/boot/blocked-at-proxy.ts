@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { ServiceError } from '../core/errors.ts';
 import { MOST_BLOCKED } from '../adapters/asterisk/sip-proxy/config.ts';
 import type { App } from '../ports/http.ts';
-import type { Config, ProxiedNode } from './config.ts';
+import type { ProxiedNode } from './setting-values.ts';
+import type { Config } from './config.ts';
 
 const PATH = '/api/nodes/blocked-networks';
 const ANSWER_MS = 2_000;

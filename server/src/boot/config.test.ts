@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConfigError, SETTINGS, readConfig } from './config.ts';
+import { SETTINGS } from './settings.ts';
+import { ConfigError, readConfig } from './config.ts';
 
 const wrong = (env: Record<string, string>, args: string[] = []): string => {
   try {

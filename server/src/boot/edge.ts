@@ -17,7 +17,7 @@ import { readyText, urlOf } from './banner.ts';
 import { blockedNetworksRoute } from './blocked-at-proxy.ts';
 import { busCheck, busGauges, feedCheck, feedGauge } from './bus.ts';
 import { VERSION } from './config.ts';
-import type { Address } from './config.ts';
+import type { Address } from './setting-values.ts';
 import { exposures } from './exposure.ts';
 import type { Features } from './features.ts';
 import { addGauges, checksOf } from './health.ts';

@@ -7,8 +7,10 @@ import { consoleRoutes } from '../features/console/routes.ts';
 import { listenMetrics } from '../http/health.ts';
 import type { Host } from '../http/host.ts';
 import type { App } from '../ports/http.ts';
-import { ConfigError, SETTINGS } from './config.ts';
-import type { Address, Config } from './config.ts';
+import { SETTINGS } from './settings.ts';
+import { ConfigError } from './config.ts';
+import type { Address } from './setting-values.ts';
+import type { Config } from './config.ts';
 
 /** Output folder of `npm run build` for the console. */
 const CONSOLE = path.resolve(import.meta.dirname, '../../../console/dist');

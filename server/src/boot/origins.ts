@@ -2,7 +2,8 @@
 import { isIPv6 } from 'node:net';
 import path from 'node:path';
 import { bracketed } from '../core/networks.ts';
-import type { Address, Config } from './config.ts';
+import type { Address } from './setting-values.ts';
+import type { Config } from './config.ts';
 
 /** Results of `npm run doctor`, which the service takes in. */
 export const doctorFile = (data: string): string => path.join(data, 'doctor.json');

@@ -13,7 +13,8 @@ import type { CertificateFiles, RenewalChange } from '../ports/certificates.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EngineSite } from '../ports/engine-site.ts';
 import { ConfigError } from './config.ts';
-import type { Address, Config } from './config.ts';
+import type { Address } from './setting-values.ts';
+import type { Config } from './config.ts';
 
 const ANY: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 /** Names and addresses by which browsers may call for it. */

@@ -15,7 +15,7 @@ import { silent } from '../core/log.ts';
 import { loadInstance } from '../adapters/asterisk/process/instance-file.ts';
 import { endEngine } from '../adapters/asterisk/process/end.ts';
 import { findLiving } from '../adapters/asterisk/process/living.ts';
-import { SETTINGS } from './config.ts';
+import { SETTINGS } from './settings.ts';
 import { makeNatsServer } from './nats-server.ts';
 import { NodesError } from './nodes.ts';
 import { makePostgresServer } from './postgres-server.ts';

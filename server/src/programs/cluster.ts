@@ -6,7 +6,7 @@
  */
 import type { SiteNodes } from '../ports/site-nodes.ts';
 import { openPostgresSiteNodes } from '../adapters/postgres/site-nodes.ts';
-import { SETTINGS } from '../boot/config.ts';
+import { SETTINGS } from '../boot/settings.ts';
 import { drainNode, endDrain, nodeLines, switchTo } from '../boot/nodes.ts';
 import { tryCluster } from '../boot/try-cluster.ts';
 import { systemClock } from '../core/clock.ts';

@@ -11,7 +11,7 @@ import { documentField } from '@offhook/contract/config.ts';
 import type { ConfigDifference, ConfigDocument, ConfigFinding } from '@offhook/contract/config.ts';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
-import { SETTINGS } from '../boot/config.ts';
+import { SETTINGS } from '../boot/settings.ts';
 import { messageOf } from '../core/errors.ts';
 import { readCredentials } from '../boot/credentials.ts';
 import { readDocumentFile } from '../features/pbx-config/document-file.ts';

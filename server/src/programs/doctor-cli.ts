@@ -5,7 +5,7 @@ import { diagnoseFrom, passOf, readPass } from '../adapters/asterisk/doctor/outs
 import type { PathFinding } from '@offhook/contract/path-check.ts';
 import { loadInstance } from '../adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../adapters/asterisk/process/living.ts';
-import { SETTINGS } from '../boot/config.ts';
+import { SETTINGS } from '../boot/settings.ts';
 import { doctorFile, ownOrigins, webOrigin } from '../boot/origins.ts';
 import { siteKey, siteSecret } from '../boot/site-key.ts';
 import { systemClock } from '../core/clock.ts';

@@ -2,7 +2,8 @@ import { engineCommand } from '../adapters/asterisk/process/control.ts';
 import { loadInstance } from '../adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../adapters/asterisk/process/living.ts';
 import { ownAsterisk, updateAsterisk } from '../adapters/asterisk/provision/asterisk.ts';
-import { readConfig, SETTINGS } from '../boot/config.ts';
+import { SETTINGS } from '../boot/settings.ts';
+import { readConfig } from '../boot/config.ts';
 import { messageOf } from '../core/errors.ts';
 
 const USAGE = 'Usage: npm run engine -- "queue show"   or   npm run engine -- --update';

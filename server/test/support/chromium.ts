@@ -1,7 +1,7 @@
 import { access, constants, copyFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { obtainPackages } from '../../src/adapters/asterisk/provision/packages.ts';
-import { SETTINGS } from '../../src/boot/config.ts';
+import { SETTINGS } from '../../src/boot/settings.ts';
 
 export interface Chromium {
   readonly path: string;

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { connect } from '@nats-io/transport-node';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
-import { SETTINGS } from '../../src/boot/config.ts';
+import { SETTINGS } from '../../src/boot/settings.ts';
 import { makeNatsServer } from '../../src/boot/nats-server.ts';
 import { freePort } from './ports.ts';
 import { until } from './until.ts';
