@@ -246,7 +246,12 @@ export const EVENT_DATA = {
     })
     .describe("The engine's call records and the journal differ about a conversation."),
   'history.settled': z
-    .object({ finding_id: z.int(), from: z.string(), to: z.string() })
+    .object({
+      finding_id: z.int(),
+      node: z.string().optional().describe('Node of the engine; absent in events of earlier versions.'),
+      from: z.string(),
+      to: z.string(),
+    })
     .describe(
       'The call records of a time in which the service heard nothing of the engine are read: each wait that ended in it was told by `queue.caller_settled`.',
     ),

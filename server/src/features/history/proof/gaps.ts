@@ -10,7 +10,7 @@ interface Span {
   readonly from: number;
   readonly to: number;
 }
-/** `node`: node of another engine of the site; without it, the engine of the leading node. */
+/** `node`: node of the engine; without it, that of the leading node. One that left the site counts as a former leading node. */
 export interface Absence extends Span {
   readonly node?: string;
 }
@@ -28,9 +28,12 @@ const UNNOTICED_MS = 10_000;
 /** Events caused by the engine; others are also published while the link is down, e.g. findings of the history. */
 const HEARD = /^(engine|call|offer|agent|presence)\.|^queue\.caller_(?!settled)/;
 export const isHeard = ({ type }: { readonly type: string }): boolean => HEARD.test(type);
+/** After a failover the leading node has another name, so null stands for its engine. */
+const engineOf = (node: string | undefined, others: readonly string[]): string | null =>
+  node !== undefined && others.includes(node) ? node : null;
 /** True if the absence is one of the engine of this node. */
 export const concerns = ({ node: away }: Absence, node: string, others: readonly string[]): boolean =>
-  away === undefined ? !others.includes(node) : away === node;
+  engineOf(away, others) === engineOf(node, others);
 /** True if an engine with one of these ids was away during a part of the interval. */
 export const overlapsWith = (
   absence: Absence,
@@ -105,7 +108,7 @@ export function createAbsences({
       if (isHeard({ type })) newest = Math.max(newest ?? at, at);
       if (type !== 'engine.link_down' && type !== 'engine.link_up') return null;
       const name = subject.slice('engine/'.length);
-      const node = others.includes(name) ? name : null;
+      const node = engineOf(name, others);
       const isFirst = !linked.has(node);
       const since = away.get(node) ?? linked.get(node) ?? silentSince(node, before ?? at);
       const from = isFirst && type === 'engine.link_up' ? 0 : since;
@@ -116,7 +119,7 @@ export function createAbsences({
       }
       away.delete(node);
       links.set(node, at);
-      const absence = absenceOf(node, Math.min(from, at), at);
+      const absence = absenceOf(name, Math.min(from, at), at);
       found.push(absence);
       if (found.length > KEPT) found.shift();
       return isFirst ? null : absence;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Kysely } from 'kysely';
-import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { e164In } from '../../../numbers/e164.ts';
 import { dying, historyScene, recorded } from '../../../../test/support/history-scene.ts';
@@ -359,6 +359,37 @@ test('proof - the first link of an engine that is added to a site settles nothin
     published.map(({ type }) => type),
     ['history.settled'],
     'the service was away from ast1 only',
+  );
+});
+
+test('proof - absences of two engines at the same time are settled by two events, each with its node', async () => {
+  await using scene = await historyScene();
+  const start = 1_795_000_000_000;
+  const { clock, journal, published, prover } = rig(scene, start);
+  const links = () =>
+    ['ast1', 'b'].map((node) => ({
+      ...event('engine.link_up', clock.now()),
+      subject: `engine/${node}`,
+    }));
+  journal.append(links());
+  const before = prover(scene.store, ['b']);
+  await before.catchUp();
+  clock.advance(31_000);
+  await before.catchUp();
+  const after = prover(scene.store, ['b']);
+  journal.append(links());
+  clock.advance(20_000);
+  for (let i = 0; i < 3; i += 1) await after.catchUp();
+  const span = [rfc3339(start - 10_000), rfc3339(start + 31_000)];
+  assert.deepEqual(
+    published.map(({ type, data }) => {
+      const { node, from, to } = data as EventData<'history.settled'>;
+      return [type, node, from, to];
+    }),
+    [
+      ['history.settled', 'ast1', ...span],
+      ['history.settled', 'b', ...span],
+    ],
   );
 });
 

@@ -12,7 +12,7 @@ import { buildRecord } from '../record/build.ts';
 import type { ConversationRecord } from '../record/record.ts';
 import { withDirectory } from '../record/records.ts';
 import type { Tables } from '../store/tables.ts';
-import { createAbsences } from './gaps.ts';
+import { concerns, createAbsences } from './gaps.ts';
 import { createSettler, settledIn } from './settle.ts';
 import type { Heard } from './settle.ts';
 
@@ -68,10 +68,10 @@ test('settle - an absence begins with the last event of the engine, not with a f
     [52, 'queue.caller_settled'],
   ] as const)
     assert.equal(absences.take(row(type, at)), null);
-  assert.deepEqual(absences.take(row('engine.link_up', 60)), { from: 10, to: 60 });
+  assert.deepEqual(absences.take(row('engine.link_up', 60)), { from: 10, to: 60, node: 'ast1' });
   assert.equal(absences.take(row('engine.resynced', 61)), null);
   const restarted = createAbsences({ heard: 5 });
-  assert.deepEqual(restarted.take(row('engine.link_up', 60)), { from: 5, to: 60 });
+  assert.deepEqual(restarted.take(row('engine.link_up', 60)), { from: 5, to: 60, node: 'ast1' });
 });
 
 test('settle - an absence of one engine is not ended by another one, and does not concern its calls', () => {
@@ -100,7 +100,8 @@ test('settle - an absence that lasts over a start of the service began before it
   const lasting = JSON.parse(JSON.stringify(before.lasting)) as typeof before.lasting;
   assert.deepEqual(lasting, [['b', 10 * S]]);
   const after = createAbsences({ lasting, heard: 90 * S, head: 0, others: ['b'] });
-  assert.deepEqual(after.take(row('engine.link_up', 91 * S)), { from: 80 * S, to: 91 * S });
+  const own = { from: 80 * S, to: 91 * S, node: 'ast1' };
+  assert.deepEqual(after.take(row('engine.link_up', 91 * S)), own);
   assert.ok(after.overlaps({ from: 50 * S, to: 51 * S }, ['b:1.1']));
   const absence = { from: 10 * S, to: 99 * S, node: 'b' };
   assert.deepEqual(after.take(row('engine.link_up', 99 * S, 'b')), absence);
@@ -123,7 +124,7 @@ test('settle - after a start of the service each engine was away since 10 s befo
     rows.flatMap((one) => absences.take(one) ?? []),
     [
       { from: 5 * S, to: 20 * S, node: 'b' },
-      { from: 20 * S, to: 60 * S },
+      { from: 20 * S, to: 60 * S, node: 'ast1' },
       { from: 20 * S, to: 90 * S, node: 'b' },
       { from: 90 * S, to: 99 * S, node: 'b' },
     ],
@@ -132,11 +133,13 @@ test('settle - after a start of the service each engine was away since 10 s befo
 
 test('settle - an absence that began while the service was dead keeps its start over the next start', () => {
   const before = createAbsences({ heard: 15 * S, head: 0, others: ['b'] });
-  assert.deepEqual(before.take(row('engine.link_up', 20 * S)), { from: 5 * S, to: 20 * S });
+  const first = { from: 5 * S, to: 20 * S, node: 'ast1' };
+  assert.deepEqual(before.take(row('engine.link_up', 20 * S)), first);
   before.take(row('call.ended', 50 * S));
   const linked = JSON.parse(JSON.stringify(before.linked)) as typeof before.linked;
   const after = createAbsences({ linked, heard: 50 * S, head: 0, others: ['b'] });
-  assert.deepEqual(after.take(row('engine.link_up', 60 * S)), { from: 40 * S, to: 60 * S });
+  const own = { from: 40 * S, to: 60 * S, node: 'ast1' };
+  assert.deepEqual(after.take(row('engine.link_up', 60 * S)), own);
   assert.ok(after.overlaps({ from: 30 * S, to: 31 * S }, ['b:1.1']), 'it lasts');
   const absence = { from: 5 * S, to: 70 * S, node: 'b' };
   assert.deepEqual(after.take(row('engine.link_up', 70 * S, 'b')), absence);
@@ -159,6 +162,12 @@ test('settle - the first link of an engine ends no absence, the next one does', 
     [[null, null]],
     'b is no engine of the site',
   );
+});
+
+test('settle - an absence of a former leading node is one of the engine that leads now, or of the node if it is one of the site', () => {
+  const absence = { from: S, to: 2 * S, node: 'a' };
+  assert.deepEqual([concerns(absence, 'a', []), concerns(absence, 'b', [])], [true, true]);
+  assert.deepEqual([concerns(absence, 'a', ['a']), concerns(absence, 'b', ['a'])], [true, false]);
 });
 
 test('settle - a visit is settled in an absence of the engine of its queue', async () => {

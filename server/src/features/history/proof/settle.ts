@@ -110,7 +110,8 @@ export function createSettler({
         if (state !== 'open') findings.push(...settledIn(readRecord(record), absence, at, others, heard));
       }
     }
-    const data = { from: rfc3339(absence.from), to: rfc3339(absence.to) };
+    const { node, from, to } = absence;
+    const data = { ...(node === undefined ? {} : { node }), from: rfc3339(from), to: rfc3339(to) };
     if (whole) findings.push({ kind: 'settled', at, data });
     await store.transaction<Tables, void>(async (trx) => {
       for (const finding of findings) await keepFinding(trx, finding);
