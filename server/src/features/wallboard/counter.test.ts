@@ -9,6 +9,7 @@ import { nodeId } from '@offhook/contract/ids.ts';
 import { DEFAULT_SERVICE_LEVEL } from '@offhook/contract/wallboard.ts';
 import { openMemoryJournal } from '../../adapters/memory/journal-store.ts';
 import { openTestStore } from '../../../test/support/test-store.ts';
+import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
 import { eventOf, openJournal } from '../../journal/journal.ts';
@@ -21,6 +22,7 @@ import type { Board } from './board.ts';
 import { Counter } from './counter.ts';
 import { zoneCalendar } from './days.ts';
 import { figuresOf } from './figures.ts';
+import { isSettled } from './gaps.ts';
 import { SumTable, WallboardStore } from './store.ts';
 import { SLOT_MS, fold, noSums, slotOf, writeSums } from './sums.ts';
 import { T0, at, emitted } from '../../../test/support/queue-story.ts';
@@ -45,6 +47,7 @@ async function rig() {
   return {
     clock,
     store: wallboardStore,
+    database: store,
     break(on: boolean) {
       broken = on;
     },
@@ -60,12 +63,25 @@ const journalOn = (store: JournalStore): Journal => openJournal({ store, node: n
 const feed = (counter: Counter, journal: Journal, events: readonly DomainEvent[]): void => {
   counter.take(journal.append(events), events);
 };
+/** Gaps as a reply has them. */
+const shown = ({ gaps }: Counter) =>
+  gaps.map((gap) => {
+    const { from, to, reason } = gap;
+    return { from, to, reason, ...(isSettled(gap) ? { settled: true } : {}) };
+  });
 const linkUp = (node: string, ms: number): DomainEvent => ({
   type: 'engine.link_up',
   subject: `engine/${node}`,
   at: ms,
   observed: 'live',
   data: { node: nodeId(node), boot_id: `boot of ${node}` },
+});
+const linkDown = (node: string, ms: number): DomainEvent => ({
+  type: 'engine.link_down',
+  subject: `engine/${node}`,
+  at: ms,
+  observed: 'live',
+  data: { node: nodeId(node), reason: 'cut' },
 });
 
 /** The board as an earlier version wrote it: with the start of the newest engine only. */
@@ -296,27 +312,27 @@ test('wallboard counter - an engine that went on unheard leaves a gap, one that 
     engine({ type: 'engine.resynced', data: { node, boot_id, restarted: false, differences: 1 } }, ms),
   ];
   feed(counter, journal, [...up(at(0)), emitted.joined(at(0, 1), 'a')]);
-  assert.deepEqual(counter.gaps, []);
+  assert.deepEqual(shown(counter), []);
   counter = await t.open(journal);
   feed(counter, journal, up(at(0, 3)));
   const reason = 'unheard';
-  assert.deepEqual(counter.gaps, [{ from: at(0, 1), to: at(0, 3), reason }]);
+  assert.deepEqual(shown(counter), [{ from: at(0, 1), to: at(0, 3), reason }]);
   feed(counter, journal, [down(at(0, 5)), ...up(at(0, 6))]);
   const both = { from: at(0, 1), to: at(0, 6), reason };
-  assert.deepEqual(counter.gaps, [both], 'soon after is the same');
+  assert.deepEqual(shown(counter), [both], 'soon after is the same');
   await counter.save();
   feed(counter, journal, [down(at(2)), ...up(at(2, 1))]);
   const later = { from: at(2), to: at(2, 1), reason };
-  assert.deepEqual(counter.gaps, [both, later]);
+  assert.deepEqual(shown(counter), [both, later]);
   await counter.save();
   counter = await t.open(journal);
   feed(counter, journal, up(at(3), 'boot-2'));
-  assert.deepEqual(counter.gaps, [both, later], 'kept, and another engine had nothing to say');
+  assert.deepEqual(shown(counter), [both, later], 'kept, and another engine had nothing to say');
   const settled = { finding_id: 1, from: '', to: new Date(at(1)).toISOString() };
   feed(counter, journal, [engine({ type: 'history.settled', data: settled }, at(4))]);
   await counter.save();
   counter = await t.open(journal);
-  assert.deepEqual(counter.gaps, [{ ...both, settled: true }, later]);
+  assert.deepEqual(shown(counter), [{ ...both, settled: true }, later]);
 });
 test('wallboard counter - with two engines, each has its own gaps, also over a restart of the service', async () => {
   await using t = await rig();
@@ -332,32 +348,82 @@ test('wallboard counter - with two engines, each has its own gaps, also over a r
   const reason = 'unheard';
   let counter = await t.open(journal);
   feed(counter, journal, [...start(at(0)), emitted.joined(at(0, 1), 'a')]);
-  assert.deepEqual(counter.gaps, []);
+  assert.deepEqual(shown(counter), []);
   feed(counter, journal, [down('b', at(1)), resynced('a', at(1, 5)), up('b', at(1, 20))]);
   feed(counter, journal, [resynced('b', at(1, 20)), resynced('b', at(1, 50))]);
   const first = { from: at(1), to: at(1, 20), reason };
-  assert.deepEqual(counter.gaps, [first]);
+  assert.deepEqual(shown(counter), [first]);
   await counter.save();
   counter = await t.open(journal);
   feed(counter, journal, start(at(3)));
   const second = { from: at(1, 50), to: at(3), reason };
-  assert.deepEqual(counter.gaps, [first, second]);
+  assert.deepEqual(shown(counter), [first, second]);
   feed(counter, journal, [down('b', at(5)), down('a', at(5, 10)), up('a', at(5, 12)), up('b', at(5, 30))]);
   const [inner, outer] = [
     { from: at(5, 10), to: at(5, 12), reason },
     { from: at(5), to: at(5, 30), reason },
   ];
-  assert.deepEqual(counter.gaps, [first, second, inner, outer]);
+  assert.deepEqual(shown(counter), [first, second, inner, outer]);
   feed(counter, journal, [emitted.left(at(6), 'a', 359)]);
   await counter.save();
   // Engine b is reached later than a.
   counter = await t.open(journal);
   feed(counter, journal, [up('a', at(7)), emitted.joined(at(7, 10), 'b'), up('b', at(7, 20))]);
   const third = { from: at(6), to: at(7, 20), reason };
-  assert.deepEqual(counter.gaps.slice(4), [third]);
+  assert.deepEqual(shown(counter).slice(4), [third]);
   await counter.save();
   counter = await t.open(journal);
-  assert.deepEqual(counter.gaps, [first, second, outer, inner, third]);
+  assert.deepEqual(shown(counter), [first, second, outer, inner, third]);
+});
+test('wallboard counter - a settled history of one engine leaves the gaps of another, and a gap of both waits for both', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  let counter = await t.open(journal);
+  const settle = (node: string, to: number): void => {
+    const data = { finding_id: 1, node, from: rfc3339(T0), to: rfc3339(to) };
+    feed(counter, journal, [
+      { type: 'history.settled', subject: 'history/1', at: at(6), observed: 'live', data },
+    ]);
+  };
+  const unsettled = (): readonly number[] =>
+    counter.gaps
+      .filter((gap) => !isSettled(gap))
+      .map(({ from }) => from)
+      .sort((one, other) => one - other);
+  feed(counter, journal, [linkUp('a', at(0)), linkUp('b', at(0)), emitted.joined(at(0, 1), 'a')]);
+  counter = await t.open(journal);
+  feed(counter, journal, [linkUp('a', at(0, 2)), linkUp('b', at(0, 5)), linkDown('b', at(2))]);
+  feed(counter, journal, [linkUp('b', at(2, 30))]);
+  const [ofBoth, ofB] = [at(0, 1), at(2)];
+  settle('a', at(0, 2));
+  settle('a', at(5));
+  assert.deepEqual(unsettled(), [ofBoth, ofB]);
+  await counter.save();
+  counter = await t.open(journal);
+  settle('b', at(0, 5));
+  assert.deepEqual(unsettled(), [ofB]);
+  settle('b', at(2, 30));
+  await counter.save();
+  counter = await t.open(journal);
+  assert.deepEqual(unsettled(), []);
+  assert.equal(counter.gaps.length, 2);
+});
+test('wallboard counter - a gap that an earlier version stored is settled by the history of any engine', async () => {
+  await using t = await rig();
+  const journal = journalOn(openMemoryJournal());
+  const row = { reason: 'unheard', from_at: at(-2), to_at: at(-1), settled: 0 };
+  await t.database
+    .db<{ wallboard_gaps: typeof row }>()
+    .insertInto('wallboard_gaps')
+    .values([row, { ...row, from_at: at(-4), to_at: at(-3), settled: 1 }])
+    .execute();
+  const counter = await t.open(journal);
+  assert.deepEqual(counter.gaps.map(isSettled), [true, false]);
+  const data = { finding_id: 1, node: 'b', from: rfc3339(at(-2)), to: rfc3339(at(-1)) };
+  feed(counter, journal, [
+    { type: 'history.settled', subject: 'history/1', at: at(0), observed: 'live', data },
+  ]);
+  assert.deepEqual(counter.gaps.map(isSettled), [true, true]);
 });
 test('wallboard counter - the board of an earlier version has the start of its one engine', async () => {
   await using t = await rig();
@@ -376,7 +442,7 @@ test('wallboard counter - the board of an earlier version has the start of its o
   await t.store.save(new SumTable(), before.position, earlier(before.board, boot_id));
   const counter = await t.open(journal);
   feed(counter, journal, [up(at(2))]);
-  assert.deepEqual(counter.gaps, [{ from: at(0, 1), to: at(2), reason: 'unheard' }]);
+  assert.deepEqual(shown(counter), [{ from: at(0, 1), to: at(2), reason: 'unheard' }]);
 });
 test('wallboard counter - an update from an earlier version leaves a gap of each engine, also if it is killed between their links', async () => {
   await using t = await rig();
@@ -392,18 +458,18 @@ test('wallboard counter - an update from an earlier version leaves a gap of each
   const reason = 'unheard';
   const before = await t.open(journal);
   feed(before, journal, [up('a', at(0)), up('b', at(0)), emitted.joined(at(0, 1), 'a')]);
-  assert.deepEqual(before.gaps, []);
+  assert.deepEqual(shown(before), []);
   await t.store.save(new SumTable(), before.position, earlier(before.board, 'boot of b'));
   let counter = await t.open(journal);
   feed(counter, journal, [up('a', at(2))]);
-  assert.deepEqual(counter.gaps, [{ from: at(0, 1), to: at(2), reason }]);
+  assert.deepEqual(shown(counter), [{ from: at(0, 1), to: at(2), reason }]);
   await counter.save();
   counter = await t.open(journal);
   feed(counter, journal, [up('b', at(4))]);
   const gap = { from: at(0, 1), to: at(4), reason };
-  assert.deepEqual(counter.gaps, [gap], 'soon after is the same');
+  assert.deepEqual(shown(counter), [gap], 'soon after is the same');
   feed(counter, journal, [up('a', at(4), 'another boot'), up('b', at(5), 'another boot')]);
-  assert.deepEqual(counter.gaps, [gap], 'an engine that began anew leaves none');
+  assert.deepEqual(shown(counter), [gap], 'an engine that began anew leaves none');
 });
 test('wallboard counter - an engine that is away over a restart of the service leaves one gap since its link was lost', async () => {
   await using t = await rig();
@@ -425,12 +491,12 @@ test('wallboard counter - an engine that is away over a restart of the service l
     { from: at(2), to: at(3), reason },
     { from: at(1), to: at(4), reason },
   ];
-  assert.deepEqual(counter.gaps, [own, other]);
+  assert.deepEqual(shown(counter), [own, other]);
   feed(counter, journal, [emitted.joined(at(5), 'b')]);
   await counter.save();
   counter = await t.open(journal);
   feed(counter, journal, [up('a', at(6)), up('b', at(6))]);
-  assert.deepEqual(counter.gaps.at(-1), { from: at(5), to: at(6), reason }, 'both were heard since');
+  assert.deepEqual(shown(counter).at(-1), { from: at(5), to: at(6), reason }, 'both were heard since');
 });
 test('wallboard counter - an absence that began while the service was dead keeps its start over the next starts', async () => {
   await using t = await rig();
@@ -454,7 +520,7 @@ test('wallboard counter - an absence that began while the service was dead keeps
     { from: at(2), to: at(4), reason },
     { from: at(0, 1), to: at(5), reason },
   ];
-  assert.deepEqual(counter.gaps, [own, other]);
+  assert.deepEqual(shown(counter), [own, other]);
 });
 test('wallboard counter - the engine of a node that does not lead is not away', async () => {
   await using t = await rig();
@@ -466,7 +532,7 @@ test('wallboard counter - the engine of a node that does not lead is not away', 
     counter = await t.open(journal);
   }
   const reason = 'unheard';
-  assert.deepEqual(counter.gaps, [
+  assert.deepEqual(shown(counter), [
     { from: at(3), to: at(4), reason },
     { from: at(5), to: at(6), reason },
   ]);
@@ -483,7 +549,7 @@ test('wallboard counter - an engine that is added after an update from a version
   counter = await t.open(journal);
   feed(counter, journal, [linkUp('a', at(3)), linkUp('b', at(3, 30))]);
   const reason = 'unheard';
-  assert.deepEqual(counter.gaps, [
+  assert.deepEqual(shown(counter), [
     { from: at(0, 1), to: at(1), reason },
     { from: at(2), to: at(3), reason },
   ]);
@@ -585,7 +651,7 @@ test('wallboard counter - a journal that forgot more than was counted leaves a g
   journal.append([emitted.left(at(0, 2), 'a', 60), emitted.joined(at(2), 'b'), emitted.joined(at(3), 'c')]);
   kept.trim(6);
   const later = await t.open(journalOn(kept));
-  assert.deepEqual(later.gaps, [{ from: at(0, 1), to: at(3), reason: 'retention' }]);
+  assert.deepEqual(shown(later), [{ from: at(0, 1), to: at(3), reason: 'retention' }]);
   assert.equal(later.position.seq, 6);
   const sums = later.sumsOfToday('queue', 'support', later.running(at(4)));
   assert.deepEqual([sums.joined, sums.answered], [2, 0]);
@@ -609,7 +675,7 @@ test('wallboard counter - a new journal is not taken for the old one: nothing of
   const second = journalOn(openMemoryJournal());
   second.append([emitted.joined(at(0), 'a'), emitted.joined(at(0, 1), 'b')]);
   const after = await t.open(second);
-  assert.deepEqual(after.gaps, [{ from: at(0, 2), to: at(1), reason: 'new_journal' }]);
+  assert.deepEqual(shown(after), [{ from: at(0, 2), to: at(1), reason: 'new_journal' }]);
   feed(after, second, [
     emitted.left(at(1, 1), 'b', 3600, 'engine_lost', 'resync'),
     emitted.joined(at(1, 2), 'c'),

@@ -8,11 +8,12 @@ import { emptyBoard, readBoard, writeBoard } from './board.ts';
 import type { Board } from './board.ts';
 import type { Span, ZoneCalendar } from './days.ts';
 import { Gaps } from './gaps.ts';
+import type { Gap } from './gaps.ts';
 import { countedBy } from './handling.ts';
 import { RecentSums } from './recent.ts';
 import { counts, reduce, skipGap } from './reduce.ts';
 import { SumTable } from './store.ts';
-import type { Gap, Position, WallboardStore } from './store.ts';
+import type { Position, WallboardStore } from './store.ts';
 import { SLOT_MS, fold, noSums, take } from './sums.ts';
 import type { Count, Sums } from './sums.ts';
 
@@ -271,8 +272,8 @@ export class Counter {
     };
     if (row.type.startsWith('engine.')) this.#onEngineEvent(given ?? eventOf(row));
     if (row.type === SETTLED) {
-      const { to } = (given ?? eventOf(row)).data as EventData<typeof SETTLED>;
-      if (this.#gaps.settle(Date.parse(to))) this.#figuresChanged();
+      const { node, to } = (given ?? eventOf(row)).data as EventData<typeof SETTLED>;
+      if (this.#gaps.settle(node, Date.parse(to))) this.#figuresChanged();
     }
     if (!counts(row.type)) return;
     this.#figuresChanged();

@@ -1,6 +1,18 @@
 import type { Board } from './board.ts';
-import type { Gap } from './store.ts';
+import type { Span } from './days.ts';
 import { SLOT_MS } from './sums.ts';
+
+/** A span without counts; milliseconds since 1970. */
+export interface Gap extends Span {
+  readonly reason: 'retention' | 'new_journal' | 'unheard';
+  /**
+   * Engines whose call records did not supply the visits of that time yet, by node, with the end of their absence; a null
+   * node is any, in a gap of an earlier version. Only if the reason is `unheard`.
+   */
+  readonly unsettled?: readonly (readonly [node: string | null, to: number])[];
+}
+/** True if the call records have supplied the visits of that time. */
+export const isSettled = ({ unsettled }: Gap): boolean => unsettled?.length === 0;
 
 /** Times whose visits no figure counts, because their events were not received. */
 export class Gaps {
@@ -10,8 +22,6 @@ export class Gaps {
   /** Time of the newest event before this start, and the nodes whose engines were linked since. */
   #started: number | null = null;
   readonly #linked = new Set<string>();
-  /** Time of the newest link since this start. */
-  #linkedAt = 0;
 
   constructor(stored: readonly Gap[], board: Board) {
     this.#all = stored;
@@ -32,7 +42,6 @@ export class Gaps {
   onStart(at: number): void {
     this.#started = at;
     this.#linked.clear();
-    this.#linkedAt = 0;
     const { unheard } = this.#board;
     for (const [node, since] of unheard) unheard.set(node, since ?? at);
   }
@@ -43,36 +52,38 @@ export class Gaps {
    * Ends the absence of an engine; returns true if it is a gap. `restarted`: the engine restarted meanwhile, so there
    * were no visits to miss. A gap soon after another, or during it, extends it.
    */
-  onLinkUp(node: string, at: number, restarted: boolean): boolean {
+  onLinkUp(node: string, to: number, restarted: boolean): boolean {
     if (this.#started !== null && this.#linked.size === 0) this.#lead(node);
     const from = this.#unheardSince(node);
-    // An engine that was linked before the first one of this start is not heard until that one is linked, too.
-    const to = this.#linked.has(node) ? at : Math.max(at, this.#linkedAt);
     this.#board.unheard.set(node, null);
     this.#linked.add(node);
-    this.#linkedAt = Math.max(this.#linkedAt, at);
     if (from === null || restarted || to <= from) return false;
     const near = this.#all.findLast(
       (gap) => gap.reason === 'unheard' && gap.from <= from && from - gap.to < SLOT_MS,
     );
-    const gap: Gap = { from: near?.from ?? from, to: Math.max(near?.to ?? to, to), reason: 'unheard' };
-    this.#all = [...this.#all.filter((one) => one !== near), gap];
-    this.#unsaved = [...this.#unsaved.filter((one) => one.from !== gap.from), gap];
+    const others = near?.unsettled?.filter(([other]) => other !== node) ?? [];
+    this.#put({
+      from: near?.from ?? from,
+      to: Math.max(near?.to ?? to, to),
+      reason: 'unheard',
+      unsettled: [...others, [node, to]],
+    });
     return true;
   }
-  /** Marks gaps up to `to`, whose visits the call records have supplied; returns true if there were any. */
-  settle(to: number): boolean {
-    const settled = this.#all.filter(
-      (gap) => gap.reason === 'unheard' && gap.settled !== true && gap.to <= to,
-    );
-    if (settled.length === 0) return false;
-    const marked = settled.map((gap) => ({ ...gap, settled: true }));
-    this.#all = this.#all.map((gap) => marked[settled.indexOf(gap)] ?? gap);
-    this.#unsaved = [
-      ...this.#unsaved.filter((gap) => !settled.some(({ from }) => from === gap.from)),
-      ...marked,
-    ];
-    return true;
+  /**
+   * The call records of this engine have supplied the visits up to `to`; without `node`, in an event of an earlier version,
+   * those of every engine. Returns true if a gap waited for them.
+   */
+  settle(node: string | undefined, to: number): boolean {
+    const before = this.#all;
+    for (const gap of before) {
+      const { unsettled = [] } = gap;
+      const left = unsettled.filter(
+        ([of, end]) => end > to || (node !== undefined && of !== null && of !== node),
+      );
+      if (left.length < unsettled.length) this.#put({ ...gap, unsettled: left });
+    }
+    return this.#all !== before;
   }
   takeUnsaved(): readonly Gap[] {
     const taken = this.#unsaved;
@@ -84,6 +95,12 @@ export class Gaps {
     const { unheard, leader } = this.#board;
     if (leader !== null && leader !== node) unheard.delete(leader);
     this.#board.leader = node;
+  }
+  /** Adds the gap, or replaces the one with the same start. */
+  #put(gap: Gap): void {
+    const isOther = ({ from }: Gap): boolean => from !== gap.from;
+    this.#all = [...this.#all.filter(isOther), gap];
+    this.#unsaved = [...this.#unsaved.filter(isOther), gap];
   }
   #unheardSince(node: string): number | null {
     return this.#board.unheard.get(node) ?? (this.#linked.has(node) ? null : this.#started);

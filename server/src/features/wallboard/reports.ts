@@ -21,6 +21,7 @@ import type { LiveView } from '../../ports/live.ts';
 import type { Counter } from './counter.ts';
 import type { Span, ZoneCalendar } from './days.ts';
 import { agentFigures, expectedWait, figuresOf } from './figures.ts';
+import { isSettled } from './gaps.ts';
 import { agentsByState } from './live.ts';
 import { intervalsOf, spanOf } from './span.ts';
 import { SLOT_MS, fold, noSums } from './sums.ts';
@@ -241,11 +242,11 @@ export class Reports {
       stale: !live.live,
       gaps: counter.gaps
         .filter((gap) => gap.from < span.to && gap.to > span.from)
-        .map(({ from, to, reason, settled = false }) => ({
-          from: rfc3339(from),
-          to: rfc3339(to),
-          reason,
-          settled,
+        .map((gap) => ({
+          from: rfc3339(gap.from),
+          to: rfc3339(gap.to),
+          reason: gap.reason,
+          settled: isSettled(gap),
         })),
     };
   }

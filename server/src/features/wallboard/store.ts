@@ -4,7 +4,8 @@ import { DEFAULT_SERVICE_LEVEL, ServiceLevel } from '@offhook/contract/wallboard
 import { insertOf } from '../../core/inserts.ts';
 import { createIndex, createTable } from '../../core/schema.ts';
 import type { Migration, Store } from '../../ports/store.ts';
-import type { Span } from './days.ts';
+import { isSettled } from './gaps.ts';
+import type { Gap } from './gaps.ts';
 import { fold, noSums, readSums, slotOf, writeSums } from './sums.ts';
 import type { Sums } from './sums.ts';
 
@@ -16,7 +17,14 @@ interface Tables {
   wallboard_days: { of: Of; name: string; day: number; sums: string };
   /** One row: the board after the event `seq` of the journal `epoch`, consistent with the sums. */
   wallboard_state: { id: number; epoch: string; seq: number; as_of: number; board: string };
-  wallboard_gaps: { from_at: number; to_at: number; reason: Gap['reason']; settled: number };
+  /** `unsettled`: as in `Gap`, JSON; null for a gap of an earlier version. */
+  wallboard_gaps: {
+    from_at: number;
+    to_at: number;
+    reason: Gap['reason'];
+    settled: number;
+    unsettled: string | null;
+  };
   wallboard_service_levels: {
     queue: string;
     formula: string;
@@ -47,14 +55,14 @@ export const migrations: readonly Migration[] = [
         short_abandon_seconds integer not null, flow_outs text not null)`;
     },
   },
+  {
+    id: '0110-wallboard-gap-engines',
+    async up(db) {
+      await db.schema.alterTable('wallboard_gaps').addColumn('unsettled', 'text').execute();
+    },
+  },
 ];
 
-/** A span without counts; milliseconds since 1970. */
-export interface Gap extends Span {
-  readonly reason: 'retention' | 'new_journal' | 'unheard';
-  /** The call records have supplied the visits of that time. */
-  readonly settled?: boolean;
-}
 /** Position in the journal up to which events were counted. */
 export interface Position {
   readonly epoch: string;
@@ -277,11 +285,18 @@ export class WallboardStore {
         .values({ id: 1, ...position, board })
         .onConflict((conflict) => conflict.column('id').doUpdateSet({ ...position, board }))
         .execute();
-      for (const { from, to, reason, settled = false } of gaps) {
+      for (const gap of gaps) {
+        const { from, to, reason, unsettled } = gap;
         await trx.deleteFrom('wallboard_gaps').where('from_at', '=', from).execute();
         await trx
           .insertInto('wallboard_gaps')
-          .values({ from_at: from, to_at: to, reason, settled: Number(settled) })
+          .values({
+            from_at: from,
+            to_at: to,
+            reason,
+            settled: Number(isSettled(gap)),
+            unsettled: unsettled === undefined ? null : JSON.stringify(unsettled),
+          })
           .execute();
       }
     });
@@ -369,12 +384,13 @@ export class WallboardStore {
 
   async gaps(): Promise<Gap[]> {
     const rows = await this.#db.selectFrom('wallboard_gaps').selectAll().orderBy('from_at').execute();
-    return rows.map(({ from_at, to_at, reason, settled }) => ({
-      from: Number(from_at),
-      to: Number(to_at),
-      reason,
-      ...(settled === 1 ? { settled: true } : {}),
-    }));
+    return rows.map(({ from_at, to_at, reason, settled, unsettled }): Gap => {
+      const gap = { from: Number(from_at), to: Number(to_at), reason };
+      if (reason !== 'unheard') return gap;
+      if (unsettled !== null)
+        return { ...gap, unsettled: JSON.parse(unsettled) as NonNullable<Gap['unsettled']> };
+      return { ...gap, unsettled: settled === 1 ? [] : [[null, gap.to]] };
+    });
   }
 
   async purge(now: number): Promise<void> {
