@@ -41,18 +41,15 @@ export class TouchedFiles {
   async write(files: EngineFiles): Promise<void> {
     for (const name of await this.#engine.write(files)) this.#names.add(name);
   }
-  /** Files that a running engine reads only at its next start. */
-  untaken(): readonly string[] {
-    return this.#engine.needsRestart([...this.#names]);
-  }
   /** Files that a running engine can reload. */
   live(): readonly string[] {
-    const untaken = this.untaken();
+    const untaken = this.#engine.needsRestart([...this.#names]);
     return [...this.#names].filter((name) => !untaken.includes(name));
   }
   /** Reloads the files and compares the engine with a temporary one. Returns files that need a restart. */
   async takeIn(proof: () => Promise<Proof>, signal?: AbortSignal): Promise<readonly string[]> {
-    const [live, untaken] = [this.live(), this.untaken()];
+    const live = this.live();
+    const untaken = [...this.#names].filter((name) => !live.includes(name));
     if (live.length > 0) {
       await this.#engine.reload(live, signal);
       refuse(await this.#engine.verify(await proof(), live, signal));
