@@ -62,7 +62,7 @@ export class HomeFiles {
       const newest = await this.#deps.newest();
       const { version, site } = await this.#deps.read();
       await tryMailboxes(this.#deps, site.mailbox_owners);
-      const untaken = await this.#bring(site, lives);
+      const untaken = await this.#bring(JSON.stringify(site), site, lives);
       this.#settle(newest, version);
       return untaken;
     });
@@ -86,7 +86,7 @@ export class HomeFiles {
       const text = JSON.stringify(site);
       try {
         if (text !== this.#text || this.#touched.size > 0) {
-          const untaken = await this.#bring(site, true, signal);
+          const untaken = await this.#bring(text, site, true, signal);
           if (untaken.length > 0) await restart();
           log.info({ version }, 'the engine of this node runs with the applied configuration');
         } else await mailboxes(site.mailbox_owners);
@@ -132,9 +132,11 @@ export class HomeFiles {
   /** Writes the files of this site, after its mailboxes: an error of these leaves the former files. */
   put(text: string): Promise<void> {
     return this.#serially(async () => {
-      this.#open ??= this.#deps.clock.now();
-      await this.#deps.mailboxes((JSON.parse(text) as Site).mailbox_owners);
-      await this.#put(text);
+      const { clock, engine, mailboxes } = this.#deps;
+      this.#open ??= clock.now();
+      const site = JSON.parse(text) as Site;
+      await mailboxes(site.mailbox_owners);
+      await this.#put(text, engine.render(site));
     });
   }
   reload(signal: AbortSignal): Promise<void> {
@@ -170,22 +172,22 @@ export class HomeFiles {
       ? this.#proven.proof
       : await proofOfDisk(engine, this.#render(text).keys());
   }
-  async #put(text: string): Promise<void> {
+  async #put(text: string, files: EngineFiles): Promise<void> {
     const { clock, engine } = this.#deps;
-    const files = this.#render(text);
     await engine.certify(files);
     if (text !== this.#text) [this.#before, this.#text] = [this.#text, text];
     this.#open = text === this.#settled ? null : clock.now();
     await this.#touched.write(files);
   }
   /** Returns files that a running engine reads only at its next start. */
-  async #bring(site: Site, lives: boolean, signal?: AbortSignal): Promise<readonly string[]> {
+  async #bring(text: string, site: Site, lives: boolean, signal?: AbortSignal): Promise<readonly string[]> {
     const { engine, mailboxes } = this.#deps;
+    const files = engine.render(site);
     if (signal !== undefined) {
-      refuse((await engine.prepare(engine.render(site), signal)).problems);
+      refuse((await engine.prepare(files, signal)).problems);
       await mailboxes(site.mailbox_owners);
     }
-    await this.#put(JSON.stringify(site));
+    await this.#put(text, files);
     return lives ? await this.#touched.takeIn(() => this.#proof(), signal) : [];
   }
   #settle(newest: string, version: number): void {
