@@ -31,16 +31,34 @@ export function unlockFolder(folder: string): void {
 
 /** Waits for the next attempt; a start has nothing else to do. */
 const pause = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ATTEMPT_MS);
-/** Creates `file` with the owner's text; false where it exists. */
-function create(file: string): boolean {
+/** Creates the lock `file` with the text of its owner; false where it exists. */
+export function createLock(file: string, owner: string): boolean {
   try {
-    fs.writeFileSync(file, ownLock(), { flag: 'wx', mode: 0o600 });
+    fs.writeFileSync(file, owner, { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     return false;
   }
 }
+/**
+ * Removes the stale lock `file`. Of several processes only the one that creates the takeover file does so, and only while the
+ * lock is still stale: a slower process would otherwise remove the new owner's lock.
+ */
+export function removeStaleLock(file: string, owner: string, isStale: (lock: string) => boolean): void {
+  const takeover = `${file}.takeover`;
+  if (!createLock(takeover, owner)) {
+    // A process that was killed during its takeover would block each later one.
+    if (isStale(takeover)) fs.rmSync(takeover, { force: true });
+    return;
+  }
+  try {
+    if (isStale(file)) fs.rmSync(file, { force: true });
+  } finally {
+    fs.rmSync(takeover, { force: true });
+  }
+}
+
 /** The owner's text in a lock; null where there is no such file. */
 function ownerOf(file: string): string | null {
   try {
@@ -51,27 +69,10 @@ function ownerOf(file: string): string | null {
   }
 }
 /** An empty lock belongs to a process that is writing it, or died before it did, which is assumed at `last`. */
-function isDead(owner: string, last: boolean): boolean {
+function isDead(owner: string | null, last: boolean): boolean {
+  if (owner === null) return false;
   const [pid, start] = owner.split(' ');
   return pid && start ? processStart(Number(pid)) !== start : owner !== '' || last;
-}
-/**
- * Removes the lock of the dead `owner`. Of several starts only the one that creates the takeover file does so, and only while
- * the lock still names `owner`: a slower start would otherwise remove the new owner's lock.
- */
-function removeDead(file: string, owner: string, last: boolean): void {
-  const takeover = `${file}.takeover`;
-  if (!create(takeover)) {
-    const other = ownerOf(takeover);
-    // A start that was killed during its takeover would block each later one.
-    if (other !== null && isDead(other, last)) fs.rmSync(takeover, { force: true });
-    return;
-  }
-  try {
-    if (ownerOf(file) === owner) fs.rmSync(file, { force: true });
-  } finally {
-    fs.rmSync(takeover, { force: true });
-  }
 }
 
 /**
@@ -81,10 +82,10 @@ function removeDead(file: string, owner: string, last: boolean): void {
 export function lockFolder(folder: string): { release(): void } {
   const file = lockFile(folder);
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    if (create(file)) return { release: () => releaseLock(file) };
+    if (createLock(file, ownLock())) return { release: () => releaseLock(file) };
     const owner = ownerOf(file);
     const last = attempt > ATTEMPTS / 2;
-    if (owner !== null && isDead(owner, last)) removeDead(file, owner, last);
+    if (isDead(owner, last)) removeStaleLock(file, ownLock(), (lock) => isDead(ownerOf(lock), last));
     else if (owner)
       throw new Error(
         `another Offhook (process ${owner.split(' ')[0]}) uses ${folder}; choose another OFFHOOK_DATA or stop that one`,

@@ -43,7 +43,7 @@ test('lock - it is given back when the work fails', async (t) => {
   assert.equal(await withLock(file, () => Promise.resolve(1)), 1);
 });
 
-test('lock - one of a dead process, or of a process with the same pid later, is taken over by exactly one', async (t) => {
+test('lock - one of a dead process, or of a process with the same pid later, is taken over by exactly one, also after a killed takeover', async (t) => {
   const file = lockFile(t);
   fs.mkdirSync(path.dirname(file));
   const host = os.hostname();
@@ -51,15 +51,20 @@ test('lock - one of a dead process, or of a process with the same pid later, is 
     { pid: 999_999_999, start: '1', host },
     { pid: process.pid, start: '1', host },
   ]) {
-    fs.writeFileSync(file, JSON.stringify(owner));
+    for (const left of [file, `${file}.takeover`]) fs.writeFileSync(left, JSON.stringify(owner));
+    const signal = AbortSignal.timeout(10_000);
     let inside = 0;
     let most = 0;
     const work = (): Promise<void> =>
-      withLock(file, async () => {
-        most = Math.max(most, ++inside);
-        await wait(30);
-        inside -= 1;
-      });
+      withLock(
+        file,
+        async () => {
+          most = Math.max(most, ++inside);
+          await wait(30);
+          inside -= 1;
+        },
+        { signal },
+      );
     await Promise.all([work(), work(), work(), work()]);
     assert.equal(most, 1);
   }
