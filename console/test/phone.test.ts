@@ -91,6 +91,12 @@ describe('phone', () => {
       return calls.some((call) => call.legs.some((leg) => leg.extension === extension && leg.held === on));
     });
 
+  /** The phones of 1008 and 1009, in a call with each other. */
+  const talking = async (): Promise<[a: Page, b: Page]> => {
+    const [a, b] = await Promise.all([open('1008'), open('1009')]);
+    await connect(a, '1009', b);
+    return [a, b];
+  };
   /** 1008 holds 1009 and resumes; both hear each other again. */
   const holdsAndResumes = async (a: Page, b: Page): Promise<void> => {
     await button(a, 'Hold').click();
@@ -300,8 +306,7 @@ describe('phone', () => {
   });
 
   test('phone - the service dies in a call: the page says so, the voices go on, and the call is steered again', async () => {
-    const [a, b] = await Promise.all([open('1008'), open('1009')]);
-    await connect(a, '1009', b);
+    const [a, b] = await talking();
     await site().kill('SIGKILL');
     await panel(a).getByRole('alert').getByText('There is no connection to the exchange').waitFor();
     await Promise.all([talks(a, '1008'), talks(b, '1009')]);
@@ -317,9 +322,8 @@ describe('phone', () => {
   });
 
   test('phone - a hold that meets a re-INVITE of the exchange is sent again, and holds', async () => {
-    const [a, b] = await Promise.all([open('1008'), open('1009')]);
-    const wire = await wired(a);
-    await connect(a, '1009', b);
+    const wire = await wired(await open('1008'));
+    const [a, b] = await talking();
     let met = 0;
     wire.takes = (message, answer) => {
       if (met > 0 || !message.startsWith('INVITE ')) return false;
@@ -334,8 +338,7 @@ describe('phone', () => {
   });
 
   test('phone - the connection breaks before the exchange has the ACK of the answer: the call can be held and goes on', async () => {
-    const [a, b] = await Promise.all([open('1008'), open('1009')]);
-    const wire = await wired(a);
+    const wire = await wired(await open('1008'));
     let lost = 0;
     // The phone repeats the ACK for each answer that the exchange repeats.
     wire.takes = (message) => {
@@ -343,7 +346,7 @@ describe('phone', () => {
       if (isLost) lost += 1;
       return isLost;
     };
-    await connect(a, '1009', b);
+    const [a, b] = await talking();
     await until('the ACK to be lost', () => lost > 0);
     const broken = wire.breaks();
     wire.takes = () => false;
@@ -356,9 +359,8 @@ describe('phone', () => {
   });
 
   test('phone - the way of the sound fails while a hold waits for its answer: no ACK comes before that answer', async () => {
-    const [a, b] = await Promise.all([open('1008'), open('1009')]);
-    const wire = await wired(a);
-    await connect(a, '1009', b);
+    const wire = await wired(await open('1008'));
+    const [a, b] = await talking();
     const sent: string[] = [];
     const answers: (() => void)[] = [];
     wire.takes = (message, answer) => {
@@ -380,8 +382,7 @@ describe('phone', () => {
   });
 
   test('phone - the way of the sound fails in a call: another one is found, and the call goes on for everybody', async () => {
-    const [a, b] = await Promise.all([open('1008'), open('1009')]);
-    await connect(a, '1009', b);
+    const [a, b] = await talking();
     const idOf = async () =>
       ((await get('1008', 'calls')) as { calls: { call_id: string }[] }).calls.map(({ call_id }) => call_id);
     // The call before may end at the exchange after it ended at its phones.
@@ -397,8 +398,7 @@ describe('phone', () => {
   });
 
   test('phone - a hold whose offer found no network path in time is refused, and the next one holds', async () => {
-    const [a, b] = await Promise.all([open('1008'), open('1009')]);
-    await connect(a, '1009', b);
+    const [a, b] = await talking();
     await withoutPath(a, async () => {
       await button(a, 'Hold').click();
       await says(a, 'The exchange refused the hold');
@@ -411,8 +411,8 @@ describe('phone', () => {
   });
 
   test('phone - a second caller who hangs up while being answered leaves the person with the first one', async () => {
-    const [a, b, c] = await Promise.all([open('1008'), open('1009'), open('1010')]);
-    await connect(a, '1009', b);
+    const [a, b] = await talking();
+    const c = await open('1010');
     await dial(c, '1008');
     await button(a, 'Hold and answer').waitFor();
     await a.evaluate(`{
