@@ -50,7 +50,7 @@ async function open(t: TestContext) {
       return await work(...given);
     };
   const far: FarConfig = {
-    disk: step(async () => files.hashes()),
+    disk: step(async () => files.disk()),
     read: step(async (backup) => files.text(backup)),
     prove: step((text) => files.prove(text, signal)),
     put: step((text) => files.put(text)),

@@ -63,7 +63,7 @@ async function open(t: TestContext) {
   };
   // `read` is answered as no version does.
   const files = {
-    hashes: () => ({ hash: 'h', backup_hash: null }),
+    disk: () => ({ hash: 'h' }),
     text: () => 1,
   } as unknown as HomeFiles;
   const address = { host: '127.0.0.1', port: await freePort() };
@@ -118,7 +118,7 @@ test('home calls - the leading node gets the accounts and a way to the manager i
   assert.equal(unsettled(), 1);
   await assert.rejects(leader(3).target(), { code: 'node_not_active' });
   await assert.rejects(target!.dial!(), /refused with 503/);
-  assert.deepEqual(await leader(4).disk(), { hash: 'h', backup_hash: null });
+  assert.deepEqual(await leader(4).disk(), { hash: 'h' });
 });
 
 test('home calls - who has no proof is told that there is no such path', async (t) => {
@@ -191,7 +191,7 @@ test('home calls - a stranger who resets a connection ends nothing, and a refuse
       return held.destroyed;
     });
   }
-  assert.deepEqual(await leader(3).disk(), { hash: 'h', backup_hash: null });
+  assert.deepEqual(await leader(3).disk(), { hash: 'h' });
 });
 
 test('home calls - a question that only another version knows is refused as such, and an answer of one counts as none', async (t) => {

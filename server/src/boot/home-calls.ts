@@ -45,11 +45,10 @@ const Problems = z.object({
   ),
 });
 const Account = z.object({ user: z.string(), secret: z.string() });
-const Hash = z.string().nullable();
 /** Replies of a node by the kind of request; records are lines of `RecordLine`. */
 export const HOME_ANSWERS = {
   accounts: z.object({ sealed: z.base64() }),
-  disk: z.object({ hash: Hash, backup_hash: Hash }),
+  disk: z.object({ hash: z.string().nullable() }),
   read: z.object({ text: z.string().nullable() }),
   prove: Problems,
   put: z.object({}),
@@ -191,7 +190,7 @@ export function homeRoutes(deps: HomeCallsDeps) {
       case 'accounts':
         return { sealed: seal(sealingKey, Buffer.from(JSON.stringify(accounts))).toString('base64') };
       case 'disk':
-        return files.hashes();
+        return files.disk();
       case 'read':
         return { text: files.text(call.backup) };
       case 'prove':

@@ -29,11 +29,10 @@ export interface Preparation {
 export interface Proof {
   readonly problems: readonly EngineProblem[];
 }
-/** A file on the disk: hashes are SHA-256 in hex, null where it does not exist. */
+/** A file on the disk: its hash is SHA-256 in hex, null where it does not exist. */
 export interface FileOnDisk {
   readonly name: string;
   readonly hash: string | null;
-  readonly backup_hash: string | null;
 }
 
 /**

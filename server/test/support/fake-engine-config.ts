@@ -127,16 +127,11 @@ export class FakeWorld {
       onDisk: async (names) => {
         point('onDisk');
         return [...names].sort().map((name) => {
-          const [text, backup] = [this.disk.get(name), this.backups.get(name)];
-          return {
-            name,
-            hash: text === undefined ? null : hash(text),
-            backup_hash: backup === undefined ? null : hash(backup),
-          };
+          const text = this.disk.get(name);
+          return { name, hash: text === undefined ? null : hash(text) };
         });
       },
-      handWritten: async () =>
-        [...this.beside].map(([name, text]) => ({ name, hash: hash(text), backup_hash: null })),
+      handWritten: async () => [...this.beside].map(([name, text]) => ({ name, hash: hash(text) })),
       read: async (name, backup = false) => {
         point('read');
         return (backup ? this.backups : this.disk).get(name) ?? null;

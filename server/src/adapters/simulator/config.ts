@@ -20,11 +20,7 @@ export function createConfig(load: (site: Site) => void): SimulatedConfig {
     const text = files.get(FILE);
     return text === undefined ? null : (JSON.parse(text) as Site);
   };
-  const stateOf = (name: string) => ({
-    name,
-    hash: hash(files.get(name)),
-    backup_hash: hash(backups.get(name)),
-  });
+  const stateOf = (name: string) => ({ name, hash: hash(files.get(name)) });
   return {
     ready: true,
     site,

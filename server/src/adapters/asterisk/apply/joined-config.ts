@@ -25,7 +25,7 @@ export function siteOf(site: Site, node: string, leading: OtherEngine): Site {
 }
 /** Another engine, whose node does each step. Every method rejects with `engine_unavailable` where it is away. */
 export interface FarConfig {
-  disk(): Promise<Pick<FileOnDisk, 'hash' | 'backup_hash'>>;
+  disk(): Promise<Disk>;
   read(backup: boolean): Promise<string | null>;
   prove(text: string, signal?: AbortSignal): Promise<readonly EngineProblem[]>;
   put(text: string): Promise<void>;
@@ -42,7 +42,7 @@ export interface JoinedConfigOptions {
 interface JoinedProof extends Proof {
   readonly local: Proof;
 }
-type Disk = Pick<FileOnDisk, 'hash' | 'backup_hash'>;
+type Disk = Pick<FileOnDisk, 'hash'>;
 const isAway = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === 'engine_unavailable';
 /** Waits for all, then throws the first error. */

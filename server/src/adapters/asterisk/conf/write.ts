@@ -128,9 +128,7 @@ const hashOf = (bytes: Buffer | null | typeof UNREADABLE): string | null =>
 export async function diskOf(folder: string, names: Iterable<string>): Promise<readonly FileOnDisk[]> {
   const found: FileOnDisk[] = [];
   for (const name of [...new Set(names)].sort()) {
-    const file = fileOf(folder, name);
-    const [now, before] = [await readable(file), await readable(`${file}.bak`)];
-    found.push({ name, hash: hashOf(now), backup_hash: hashOf(before) });
+    found.push({ name, hash: hashOf(await readable(fileOf(folder, name))) });
   }
   return found;
 }

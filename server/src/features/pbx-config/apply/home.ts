@@ -5,7 +5,7 @@
  */
 import { messageOf } from '../../../core/errors.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
+import type { EngineFiles, EngineProblem, FileOnDisk, Proof } from '../../../ports/engine-config.ts';
 import type { Site } from '../../../ports/site.ts';
 import { hashOf } from './hashes.ts';
 import { proofOfDisk, tryMailboxes } from './put-back.ts';
@@ -17,10 +17,6 @@ export interface HomeFilesDeps extends Omit<StandbyFilesDeps, 'newest'> {
   readonly clock: Clock;
   /** Names the newest applied version and the leading node, on which the result of `read` depends. */
   readonly newest: () => Promise<string>;
-}
-export interface HomeHashes {
-  readonly hash: string | null;
-  readonly backup_hash: string | null;
 }
 /** Silence after which an apply counts as ended, in ms. */
 const OPEN_MS = 600_000;
@@ -110,10 +106,9 @@ export class HomeFiles {
     this.#newest = '';
     this.#refused = '';
   }
-  /** Hashes of the site from which the files were rendered, and of the site before. */
-  hashes(): HomeHashes {
-    const of = (text: string | null): string | null => (text === null ? null : hashOf(text));
-    return { hash: of(this.#text), backup_hash: of(this.#before) };
+  /** Hash of the site from which the files were rendered. */
+  disk(): Pick<FileOnDisk, 'hash'> {
+    return { hash: this.#text === null ? null : hashOf(this.#text) };
   }
   text(backup: boolean): string | null {
     return backup ? this.#before : this.#text;
