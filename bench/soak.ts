@@ -25,7 +25,7 @@ import {
 } from './lib.ts';
 import { machineText, readMachine } from './machine.ts';
 import { storeOf } from './rows/history.ts';
-import type { Flooded } from './stream/load.ts';
+import type { Flooded } from './stream/questions.ts';
 import { AGENTS_PER_QUEUE } from './stream/script.ts';
 import { startSubject } from './stream/subjects.ts';
 

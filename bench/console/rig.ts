@@ -16,7 +16,7 @@ import {
   temporaryFolder,
 } from '../lib.ts';
 import { PASSWORD, extensionOf, fillSite } from '../site-data.ts';
-import type { Flooded } from '../stream/load.ts';
+import type { Flooded } from '../stream/questions.ts';
 import { AGENTS_PER_QUEUE } from '../stream/script.ts';
 import { NAIVE_PAGE, NAIVE_SCRIPT } from './naive.ts';
 

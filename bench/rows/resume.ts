@@ -16,7 +16,7 @@ import {
 import type { Row } from '../lib.ts';
 import { startBroker } from '../stream/brokers.ts';
 import type { Broker, BrokerName } from '../stream/brokers.ts';
-import type { Connected } from '../stream/load.ts';
+import type { Connected } from '../stream/questions.ts';
 import { LOGGED } from '../stream/script.ts';
 import { NAMES, startSubject, withSubjects } from '../stream/subjects.ts';
 import type { Kind } from '../stream/subjects.ts';

@@ -1,7 +1,7 @@
 /** P6: a thousand wallboards of a busy call centre. */
 import { QUICK, ROUNDS, ask, atMost, count, cpuOf, figure } from '../lib.ts';
 import type { Row } from '../lib.ts';
-import type { Flooded } from '../stream/load.ts';
+import type { Flooded } from '../stream/questions.ts';
 import { startSubject } from '../stream/subjects.ts';
 
 const BOARDS = 1_000;

@@ -15,7 +15,7 @@ import { fillSite } from '../site-data.ts';
 import { startBroker } from './brokers.ts';
 import type { BrokerName } from './brokers.ts';
 import { AGENTS_PER_QUEUE } from './script.ts';
-import type { Connected, LoadQuestion, Played, Site, Wire } from './load.ts';
+import type { Connected, LoadQuestion, Played, Site, Wire } from './questions.ts';
 
 export type Kind =
   | 'ours'
