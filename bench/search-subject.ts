@@ -54,7 +54,7 @@ const statements = new Map(
   }),
 );
 const ways: Readonly<Record<string, (text: string) => number>> = {
-  ours: (q) => (JSON.parse(contacts.body({ q, limit: 50 }).toString()) as { total: number }).total,
+  ours: (q) => (JSON.parse(contacts.body({ q, limit: 50 }).join('')) as { total: number }).total,
   like: (q) => {
     const words = wordsOf(q).map((word) => `%${word}%`);
     const { page, count } = statements.get(words.length)!;

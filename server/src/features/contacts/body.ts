@@ -14,18 +14,23 @@ interface Item {
   readonly live: LiveExtension | undefined;
   readonly json: string;
 }
-/** Contacts encoded together: one change encodes this many again, and the list is a few copies of memory. */
-const PER_CHUNK = 64;
+/** Contacts encoded together: one change encodes this many again. */
+const PER_PART = 256;
+/**
+ * Most parts that are joined to one buffer, because few writes cost less than a copy. A larger list is sent in its parts:
+ * copies of 4 MB for each change would make the main thread collect garbage after every fifteenth.
+ */
+const MOST_JOINED = 8;
 
 /** The bodies of contacts.php, kept ready: unchanged parts are not built again for the next request. */
 export interface ContactsBody {
   /** Changes with every change of the whole list and of `stale`, and with `seen`; quoted, as the header requires. */
   etag(seen?: Objects): string;
   /**
-   * The contacts in `seen` (null for all), or the part of them that the query requests. The buffer must not be written
-   * to. Throws `invalid_request` for an offset beside a cursor.
+   * The contacts in `seen` (null for all), or the part of them that the query requests, as the pieces of one text. The buffers
+   * must not be written to. Throws `invalid_request` for an offset beside a cursor.
    */
-  body(query?: ContactsQuery, seen?: Objects): Buffer;
+  body(query?: ContactsQuery, seen?: Objects): readonly Buffer[];
 }
 
 /** By length, then by character: for extensions, which are digits, the order of their numbers. */
@@ -63,12 +68,12 @@ export function createContactsBody(directory: Directory, live: LiveView, started
   /** Text of each item for `matcherOf`; a separate array, because a search reads nothing else of most items. */
   let texts: string[] = [];
   let place = new Map<string, number>();
-  let chunks: (Buffer | null)[] = [];
+  let parts: (Buffer | null)[] = [];
   let directoryVersion = -1;
   let presenceVersion = -1;
   let stale = true;
   let asOf = startedAt;
-  let whole: Buffer | null = null;
+  let whole: readonly Buffer[] | null = null;
 
   const itemOf = (person: Person, was: Item | undefined): Item => {
     const now = live.extension(person.extension);
@@ -80,7 +85,7 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     const item = itemOf(was.person, was);
     if (item === was) return;
     items[index] = item;
-    chunks[Math.floor(index / PER_CHUNK)] = null;
+    parts[Math.floor(index / PER_PART)] = null;
   };
   const readDirectory = (): void => {
     const people = directory
@@ -95,7 +100,7 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     );
     items = people.map((person, i) => itemOf(person, items[before[i]!]));
     place = new Map(items.map((item, index) => [item.person.extension, index]));
-    chunks = Array.from({ length: Math.ceil(items.length / PER_CHUNK) }, () => null);
+    parts = Array.from({ length: Math.ceil(items.length / PER_PART) }, () => null);
   };
   const refresh = (): void => {
     const isStale = !live.live;
@@ -122,24 +127,17 @@ export function createContactsBody(directory: Directory, live: LiveView, started
 
   const head = (total: number, next: string | null): string =>
     `{"success":true,"total":${total},"as_of":"${rfc3339(asOf)}","stale":${stale},"next_cursor":${JSON.stringify(next)},"contacts":[`;
-  const wholeBody = (): Buffer => {
-    const parts: Buffer[] = [Buffer.from(head(items.length, null))];
-    chunks.forEach((chunk, n) => {
-      const from = n * PER_CHUNK;
-      const ready =
-        chunk ??
-        Buffer.from(
-          (n === 0 ? '' : ',') +
-            items
-              .slice(from, from + PER_CHUNK)
-              .map((item) => item.json)
-              .join(','),
-        );
-      chunks[n] = ready;
-      parts.push(ready);
-    });
-    parts.push(Buffer.from(']}'));
-    return Buffer.concat(parts);
+  const partAt = (n: number): Buffer => {
+    const some = items.slice(n * PER_PART, (n + 1) * PER_PART).map((item) => item.json);
+    return (parts[n] ??= Buffer.from(`${n === 0 ? '' : ','}${some.join(',')}`));
+  };
+  const wholeBody = (): readonly Buffer[] => {
+    const pieces = [
+      Buffer.from(head(items.length, null)),
+      ...parts.map((_, n) => partAt(n)),
+      Buffer.from(']}'),
+    ];
+    return parts.length > MOST_JOINED ? pieces : [Buffer.concat(pieces)];
   };
   return {
     etag(seen = null) {
@@ -158,7 +156,7 @@ export function createContactsBody(directory: Directory, live: LiveView, started
       const most = limit ?? items.length;
       const { total, found } = matching({ items, texts }, q, who, { limit: most + 1, offset, after: cursor });
       const { page, next_cursor } = pageOf(found, most, ({ person }) => person.extension);
-      return Buffer.from(`${head(total, next_cursor)}${page.map((item) => item.json).join(',')}]}`);
+      return [Buffer.from(`${head(total, next_cursor)}${page.map((item) => item.json).join(',')}]}`)];
     },
   };
 }

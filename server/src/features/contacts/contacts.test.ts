@@ -321,8 +321,26 @@ test('contacts - a hundred changes give the same bytes as a list made afresh', a
   }
   const kept = (await get()).json<{ contacts: unknown[] }>();
   const fresh = createContacts({ directory, live: pbx.live, clock });
-  assert.deepEqual(kept.contacts, (JSON.parse(fresh.body().toString()) as { contacts: unknown[] }).contacts);
+  assert.deepEqual(kept.contacts, (JSON.parse(fresh.body().join('')) as { contacts: unknown[] }).contacts);
   assert.equal(kept.contacts.length, 300);
+});
+
+test('contacts - a long list is sent in pieces, of which a change makes one anew', async (t) => {
+  const people = Array.from({ length: 3_000 }, (_, i) => personFixture(i + 1, String(2000 + i), `p${i}`));
+  const { pbx, clock, directory, get, list } = await rig(t, people);
+  assert.deepEqual(
+    (await list()).contacts.map((c) => c.extension),
+    people.map((person) => person.extension),
+  );
+  const reply = await get();
+  assert.equal(reply.headers['content-length'], String(reply.rawPayload.length));
+  const contacts = createContacts({ directory, live: pbx.live, clock });
+  const before = contacts.body();
+  assert.ok(before.length > 10, `${before.length} pieces`);
+  pbx.device('3500', { activity: 'ringing', note: 'ünïcode' });
+  const after = contacts.body();
+  assert.equal(after.filter((piece, i) => i > 0 && i < after.length - 1 && piece !== before[i]).length, 1);
+  assert.equal((await get()).body, after.join(''));
 });
 
 test('contacts - needs a session, and only reads', async (t) => {

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { contacts as operations } from '@offhook/contract/operations/contacts.ts';
 import { matchesTag } from '../../core/entity-tags.ts';
 import { presenceOf } from '../../rights/rights.ts';
@@ -18,8 +19,14 @@ export const contactOperations = (contacts: ContactsBody): Served<typeof operati
       }
       reply.header('etag', etag);
       reply.header('content-type', 'application/json; charset=utf-8');
-      // The body is JSON already: a buffer skips the serialiser.
-      return reply.send(contacts.body(query, seen));
+      // The body is JSON already: buffers skip the serialiser.
+      const pieces = contacts.body(query, seen);
+      if (pieces.length === 1) return reply.send(pieces[0]);
+      reply.header(
+        'content-length',
+        pieces.reduce((sum, piece) => sum + piece.length, 0),
+      );
+      return reply.send(Readable.from(pieces, { objectMode: false }));
     },
   },
 });
