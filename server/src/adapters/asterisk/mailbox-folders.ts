@@ -13,7 +13,14 @@ const DAY_MS = 86_400_000;
 export const KEPT_DAYS = 30;
 const NUMBER = /^[1-9][0-9]{1,9}$/;
 /** Folder of messages that were moved aside: number, id of the owner, and a count if the owner had one already. */
-const ASIDE = /^([1-9][0-9]{1,9})-([0-9]{1,16})(?:-[0-9]{1,9})?$/;
+export const ASIDE = /^([1-9][0-9]{1,9})-([0-9]{1,16})(?:-[0-9]{1,9})?$/;
+/** Folder of the engine with its mailboxes and what belongs to them. */
+export const spoolDir = ({ folder }: Pick<Instance, 'folder'>): string => path.join(folder, 'spool');
+export const mailboxesDir = (instance: Pick<Instance, 'folder'>): string =>
+  path.join(spoolDir(instance), 'voicemail', 'default');
+/** Folder of the messages of former holders of numbers. */
+export const asideDir = (instance: Pick<Instance, 'folder'>): string =>
+  path.join(spoolDir(instance), 'voicemail-aside');
 const Owners = z.record(z.string().regex(NUMBER), z.int().positive());
 
 /** True if it was moved, or does not exist; false where the target has messages. */
@@ -51,10 +58,9 @@ export async function moveMailboxes(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): Promise<void> {
   if (wanted === undefined) return;
-  const spool = path.join(instance.folder, 'spool');
-  const here = path.join(spool, 'voicemail', 'default');
-  const aside = path.join(spool, 'voicemail-aside');
-  const record = path.join(spool, 'voicemail-owners.json');
+  const here = mailboxesDir(instance);
+  const aside = asideDir(instance);
+  const record = path.join(spoolDir(instance), 'voicemail-owners.json');
   const before = await readOwners(record);
   const owners = new Map(Object.entries(Owners.parse(wanted)));
   for (const [number, owner] of before) {

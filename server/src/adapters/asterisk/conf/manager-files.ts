@@ -45,7 +45,7 @@ eventfilter = !Event: SuccessfulAuth
 ${user(
   instance.ami_actions,
   conf`read =
-write = system,call,agent,reporting,originate
+write = system,call,agent,user,reporting,originate
 `,
 )}
 ${user(

@@ -641,7 +641,7 @@ test('conf/render - the AMI users have their own rights, on loopback only', () =
   );
   assert.deepEqual(
     [of('actions')['read'], of('actions')['write']],
-    ['', 'system,call,agent,reporting,originate'],
+    ['', 'system,call,agent,user,reporting,originate'],
   );
   const { user: console } = consoleAccount(INSTANCE);
   assert.deepEqual([of(console)['read'], of(console)['write']], ['', 'command']);

@@ -1,0 +1,245 @@
+/** Messages and greetings in the spool of an engine, also those that were moved aside (mailbox-folders.ts). */
+import { hash } from 'node:crypto';
+import type { Dirent } from 'node:fs';
+import { link, readFile, readdir, stat, unlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { messageOf } from '../../core/errors.ts';
+import { missing, textOf } from '../../core/files.ts';
+import type { Log } from '../../core/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Voicemail, VoicemailAudio, VoicemailItem, VoicemailMessage } from '../../ports/voicemail.ts';
+import { AmiConnection } from './ami/connection.ts';
+import type { Instance } from './conf/instance.ts';
+import { ASIDE, asideDir, mailboxesDir, spoolDir } from './mailbox-folders.ts';
+
+/*
+ * <mailbox>/<folder>/msg0000.txt    ; comments, [message], then one key=value a line: origmailbox= rdnis=(unknown|number)
+ *                                   callerid=("name" <number>|number|name|Unknown) origtime=(unix seconds) duration=(seconds)
+ * <mailbox>/<folder>/msg0000.wav    its audio; msg0000intro.wav: what was said when it was forwarded
+ * <mailbox>/tmp/Ab3dE9[.wav]        text and audio of a message that is being left
+ * <mailbox>/unavail.wav             a greeting
+ */
+const MESSAGE = /^(msg[0-9]{4,})/;
+const UNFINISHED = /^([A-Za-z0-9]{6})(?:\.|$)/;
+const GREETING = /^(busy|greet|temp|unavail)\./;
+const UNFINISHED_FOLDER = 'tmp';
+/** Another node sends stems; they must not lead out of the spool. */
+const STEM = /^voicemail(?:\/default|-aside)(?:\/(?!\.)[^/]+){2,3}$/;
+/** Time after which a message that was being left is one that the engine abandoned when it ended. */
+const ABANDONED_MS = 3_600_000;
+
+/** The engine changes a folder only while it has made this file, as another name of a file of its own. */
+const LOCK = '.lock';
+const OWN_LOCK = '.lock-offhook';
+const LOCK_MS = 50;
+const LOCK_TRIES = 100;
+const LAMPS_MS = 5_000;
+
+/** Names of files by the first group of `pattern`. */
+function grouped(pattern: RegExp, entries: readonly Dirent[]): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const entry of entries) {
+    const base = entry.isFile() ? pattern.exec(entry.name)?.[1] : undefined;
+    if (base !== undefined) found.set(base, [...(found.get(base) ?? []), entry.name]);
+  }
+  return found;
+}
+const entriesOf = async (folder: string): Promise<readonly Dirent[]> =>
+  (await readdir(folder, { withFileTypes: true }).catch(missing)) ?? [];
+const foldersIn = (entries: readonly Dirent[]): string[] =>
+  entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+
+/** The name of the file with what the engine stored about a message; it has no ending while the message is being left. */
+const aboutOf = (base: string): string => (MESSAGE.test(base) ? `${base}.txt` : base);
+const markOf = (text: string): string => hash('sha256', text, 'base64url');
+
+function messageIn(text: string, folder: string): VoicemailMessage {
+  const fields = new Map(
+    text.split('\n').map((line) => {
+      const at = line.indexOf('=');
+      return [line.slice(0, Math.max(at, 0)), line.slice(at + 1).trim()] as const;
+    }),
+  );
+  const value = (key: string): string | null => fields.get(key) || null;
+  const number = (key: string): number | null => {
+    const found = value(key) ?? '';
+    return /^[0-9]{1,11}$/.test(found) ? Number(found) : null;
+  };
+  const received = number('origtime');
+  const redirected_by = value('rdnis');
+  return {
+    folder,
+    left_for: value('origmailbox'),
+    ...callerIn(value('callerid') ?? 'Unknown'),
+    redirected_by: redirected_by === 'unknown' ? null : redirected_by,
+    received_ms: received === null ? null : received * 1000,
+    seconds: number('duration'),
+  };
+}
+function callerIn(text: string): Pick<VoicemailMessage, 'caller_number' | 'caller_name'> {
+  if (text === 'Unknown') return { caller_number: null, caller_name: null };
+  const at = text.endsWith('>') ? text.lastIndexOf('<') : -1;
+  if (at !== -1) {
+    const name = text.slice(0, at).trim().replace(/^"/, '').replace(/"$/, '').replaceAll(/\\(.)/g, '$1');
+    return { caller_number: text.slice(at + 1, -1) || null, caller_name: name || null };
+  }
+  const isNumber = /^[+*#0-9]+$/.test(text);
+  return { caller_number: isNumber ? text : null, caller_name: isNumber ? null : text };
+}
+
+/** See `Voicemail`. */
+export class MailboxMessages implements Voicemail {
+  readonly #instance: Instance;
+  readonly #clock: Clock;
+  readonly #log: Log;
+
+  constructor(instance: Instance, { clock, log }: { readonly clock: Clock; readonly log: Log }) {
+    this.#instance = instance;
+    this.#clock = clock;
+    this.#log = log;
+  }
+  async *list(signal: AbortSignal): AsyncGenerator<VoicemailItem> {
+    const here = mailboxesDir(this.#instance);
+    for (const mailbox of foldersIn(await entriesOf(here)))
+      yield* this.#mailbox(path.join(here, mailbox), { mailbox, former_owner: null }, signal);
+    const aside = asideDir(this.#instance);
+    for (const name of foldersIn(await entriesOf(aside))) {
+      const [, mailbox, owner] = ASIDE.exec(name) ?? [];
+      if (mailbox === undefined) continue;
+      yield* this.#mailbox(path.join(aside, name), { mailbox, former_owner: Number(owner) }, signal);
+    }
+  }
+  async audio(item: VoicemailItem, signal: AbortSignal): Promise<readonly VoicemailAudio[] | null> {
+    return await this.#with(item, signal, async (folder, names) => {
+      const about = item.message === null ? null : aboutOf(path.basename(item.stem));
+      const audio = names.filter((name) => name !== about);
+      return await Promise.all(
+        audio.map(async (name) => ({ name, bytes: await readFile(path.join(folder, name)) })),
+      );
+    });
+  }
+  async remove(items: readonly VoicemailItem[], signal: AbortSignal): Promise<number> {
+    const changed = new Set<string>();
+    let removed = 0;
+    for (const item of items) {
+      signal.throwIfAborted();
+      const done = await this.#with(item, signal, async (folder, names) => {
+        // Last, because an item is found by this file after an interruption.
+        const about = aboutOf(path.basename(item.stem));
+        for (const name of names.toSorted((a, b) => Number(a === about) - Number(b === about)))
+          await unlink(path.join(folder, name)).catch(missing);
+        return true;
+      });
+      if (done === null) continue;
+      removed += 1;
+      if (item.message !== null && item.former_owner === null) changed.add(item.mailbox);
+    }
+    if (changed.size > 0) await this.#showLamps([...changed]);
+    return removed;
+  }
+
+  async *#mailbox(
+    folder: string,
+    of: Pick<VoicemailItem, 'mailbox' | 'former_owner'>,
+    signal: AbortSignal,
+  ): AsyncGenerator<VoicemailItem> {
+    const entries = await entriesOf(folder);
+    for (const base of grouped(GREETING, entries).keys())
+      yield { ...of, stem: this.#stemOf(folder, base), mark: '', message: null };
+    for (const name of foldersIn(entries)) {
+      signal.throwIfAborted();
+      yield* this.#folder(path.join(folder, name), of);
+    }
+  }
+  async *#folder(
+    folder: string,
+    of: Pick<VoicemailItem, 'mailbox' | 'former_owner'>,
+  ): AsyncGenerator<VoicemailItem> {
+    const name = path.basename(folder);
+    const entries = await entriesOf(folder);
+    if (entries.some((entry) => entry.name === OWN_LOCK)) await unlock(folder);
+    const pattern = name === UNFINISHED_FOLDER ? UNFINISHED : MESSAGE;
+    for (const [base, names] of grouped(pattern, entries)) {
+      if (name === UNFINISHED_FOLDER && !(await this.#isAbandoned(folder, names))) continue;
+      const text = (await textOf(path.join(folder, aboutOf(base)))) ?? '';
+      const message = messageIn(text, name);
+      yield { ...of, stem: this.#stemOf(folder, base), mark: markOf(text), message };
+    }
+  }
+  async #isAbandoned(folder: string, names: readonly string[]): Promise<boolean> {
+    const found = await Promise.all(names.map((name) => stat(path.join(folder, name)).catch(missing)));
+    return found.every((file) => file === null || file.mtimeMs < this.#clock.now() - ABANDONED_MS);
+  }
+  #stemOf(folder: string, base: string): string {
+    return path.relative(spoolDir(this.#instance), path.join(folder, base));
+  }
+  /** Calls `work` with the files of the item while the engine leaves its folder alone. Null where the item is not there. */
+  async #with<T>(
+    { stem, mark, message }: Pick<VoicemailItem, 'stem' | 'mark' | 'message'>,
+    signal: AbortSignal,
+    work: (folder: string, names: readonly string[]) => Promise<T>,
+  ): Promise<T | null> {
+    if (!STEM.test(stem)) throw new Error('not the path of a message or a greeting');
+    const folder = path.join(spoolDir(this.#instance), path.dirname(stem));
+    const base = path.basename(stem);
+    const pattern = message === null ? GREETING : message.folder === UNFINISHED_FOLDER ? UNFINISHED : MESSAGE;
+    const inFolder = async (): Promise<T | null> => {
+      const names = grouped(pattern, await entriesOf(folder)).get(base);
+      if (names === undefined) return null;
+      if (message !== null && markOf((await textOf(path.join(folder, aboutOf(base)))) ?? '') !== mark)
+        return null;
+      return await work(folder, names);
+    };
+    return message === null ? await inFolder() : await this.#locked(folder, signal, inFolder);
+  }
+  async #locked<T>(folder: string, signal: AbortSignal, work: () => Promise<T | null>): Promise<T | null> {
+    const own = path.join(folder, OWN_LOCK);
+    if ((await writeFile(own, '', { mode: 0o600 }).catch(missing)) === null) return null;
+    try {
+      for (let tries = 1; ; tries += 1) {
+        const got = await linked(own, path.join(folder, LOCK)).catch(missing);
+        if (got === true) return await work();
+        // The folder was moved meanwhile, or something else keeps the lock.
+        if (got === null || tries === LOCK_TRIES) return null;
+        await this.#clock.sleep(LOCK_MS, signal);
+      }
+    } finally {
+      await unlock(folder);
+    }
+  }
+  /** The engine reads a mailbox that it did not change itself only when it is asked to. */
+  async #showLamps(mailboxes: readonly string[]): Promise<void> {
+    const options = { clock: this.#clock, log: this.#log, signal: AbortSignal.timeout(LAMPS_MS) };
+    try {
+      const ami = await AmiConnection.forActions(this.#instance, options);
+      try {
+        for (const Mailbox of mailboxes) {
+          const { ok, message } = await ami.action('VoicemailRefresh', { Context: 'default', Mailbox });
+          if (!ok) throw new Error(message);
+        }
+      } finally {
+        ami.close();
+      }
+    } catch (error) {
+      // An engine that starts reads every mailbox.
+      this.#log.warn({ error: messageOf(error) }, 'lamps may still show messages that were deleted');
+    }
+  }
+}
+/** False where the engine, or another program, has the lock. */
+async function linked(own: string, lock: string): Promise<boolean> {
+  try {
+    await link(own, lock);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+/** Ends a lock of this program, also one that a crash left; one of the engine stays. */
+async function unlock(folder: string): Promise<void> {
+  const [own, lock] = [path.join(folder, OWN_LOCK), path.join(folder, LOCK)];
+  const [mine, held] = await Promise.all([own, lock].map((file) => stat(file).catch(missing)));
+  if (mine?.ino !== undefined && mine.ino === held?.ino) await unlink(lock).catch(missing);
+  await unlink(own).catch(missing);
+}
