@@ -12,6 +12,7 @@ import { readAddresses, registerAddresses } from '../adapters/asterisk/sip-proxy
 import { CelReader } from '../adapters/asterisk/cel/reader.ts';
 import { JoinedConfig } from '../adapters/asterisk/apply/joined-config.ts';
 import type { FarConfig } from '../adapters/asterisk/apply/joined-config.ts';
+import type { Voicemail } from '../ports/voicemail.ts';
 import { siteAt } from '../adapters/asterisk/conf/engine-trunks.ts';
 import { joinEngines } from '../adapters/asterisk/joined-engine.ts';
 import type { LinkOptions } from '../adapters/asterisk/link.ts';
@@ -20,6 +21,7 @@ import { createAsteriskEngine } from '../adapters/asterisk/engine.ts';
 import type { AsteriskEngine } from '../adapters/asterisk/engine.ts';
 import { celFile, recordingsDir, soundsDir, tlsDir } from '../adapters/asterisk/conf/instance.ts';
 import { moveMailboxes } from '../adapters/asterisk/mailbox-folders.ts';
+import { MailboxMessages } from '../adapters/asterisk/mailbox-messages.ts';
 import { putMembers } from '../adapters/asterisk/put-members.ts';
 import { Nftables } from '../adapters/asterisk/nftables.ts';
 import { createInstance } from '../adapters/asterisk/process/instance-file.ts';
@@ -52,6 +54,7 @@ export interface EngineSiteOptions {
 export interface OtherEngines {
   readonly connect: (node: string) => LinkOptions['connect'];
   readonly records: (node: string) => CallRecords;
+  readonly voicemail: (node: string) => Voicemail | null;
   readonly config?: (node: string) => FarConfig;
 }
 const AWAY: OtherEngines = {
@@ -62,6 +65,7 @@ const AWAY: OtherEngines = {
       yield* [];
     },
   }),
+  voicemail: () => null,
 };
 /** Limit of an answer of the engine's console. */
 const CONSOLE_MS = 20_000;
@@ -91,6 +95,8 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     clock,
     log,
   });
+  const { ami_port: port, ami_events: events, ami_actions: actions } = instance;
+  const manager = { port, accounts: { events, actions } };
   const key = await siteKey(config.data);
   const reach = options.others ?? AWAY;
   const leading = { node: instance.node, ...config.sipListen };
@@ -115,14 +121,13 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     renewal,
     callRecords: new CelReader({ file: celFile(instance), node, log, clock }),
     otherRecords: reach.records,
+    voicemail: new MailboxMessages(instance, { clock, log }),
+    otherVoicemail: reach.voicemail,
     wholeConfig:
       reach.config === undefined
         ? null
         : new JoinedConfig({ local: exchange.engineConfig, leading, far: reach.config }),
-    manager: {
-      port: instance.ami_port,
-      accounts: { events: instance.ami_events, actions: instance.ami_actions },
-    },
+    manager,
     builtInSounds: () => builtInSounds(exchange.program()),
     speak: (wanted, to, signal) => exchange.speak(wanted, to, signal),
     lackingPrompts: (language) => exchange.lackingPrompts(language),
@@ -137,14 +142,7 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
         clock,
         log,
         connect: async () =>
-          exchange.running()
-            ? {
-                host: '127.0.0.1',
-                port: instance.ami_port,
-                events: instance.ami_events,
-                actions: instance.ami_actions,
-              }
-            : null,
+          exchange.running() ? { host: '127.0.0.1', port: manager.port, ...manager.accounts } : null,
       });
       if (others.length === 0) return engine;
       const followed = others.map((one) =>

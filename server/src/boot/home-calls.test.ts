@@ -15,6 +15,7 @@ import { listenAsStandby } from '../http/standby.ts';
 import type { CallRecordBatch, CallRecords } from '../ports/call-records.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { SeenNode } from '../ports/site-nodes.ts';
+import type { VoicemailItem } from '../ports/voicemail.ts';
 import {
   BODY_HEADER,
   HOME_PATH,
@@ -38,6 +39,24 @@ const batch = (offset: number): CallRecordBatch => ({
   live: true,
 });
 
+const item = (stem: string, caller_number: string | null): VoicemailItem => ({
+  stem,
+  mark: 'm',
+  mailbox: '1003',
+  former_owner: null,
+  message:
+    caller_number === null
+      ? null
+      : {
+          folder: 'INBOX',
+          left_for: '1003',
+          caller_number,
+          caller_name: null,
+          redirected_by: null,
+          received_ms: 1_795_903_200_000,
+          seconds: 7,
+        },
+});
 /** The node b with an engine that answers each byte with itself, and the leading node of a term. */
 async function open(t: TestContext) {
   const engines = { opened: 0, closed: 0 };
@@ -61,6 +80,7 @@ async function open(t: TestContext) {
       if (!signal.aborted) await once(signal, 'abort');
     },
   };
+  const messages = [item('msg0000', '030901820'), item('msg0001', null)];
   // `read` is answered as no version does.
   const files = {
     disk: () => ({ hash: 'h' }),
@@ -78,6 +98,23 @@ async function open(t: TestContext) {
       gate,
       files,
       records,
+      voicemail: {
+        async *list() {
+          yield* messages.slice();
+        },
+        audio: async ({ stem }) =>
+          messages.some((one) => one.stem === stem)
+            ? [{ name: `${stem}.wav`, bytes: Buffer.from([0, 255, 7]) }]
+            : null,
+        remove: async (items) => {
+          for (const { stem } of items)
+            messages.splice(
+              messages.findIndex((one) => one.stem === stem),
+              1,
+            );
+          return items.length;
+        },
+      },
       manager: () => port,
       accounts,
       log: silent,
@@ -119,6 +156,30 @@ test('home calls - the leading node gets the accounts and a way to the manager i
   await assert.rejects(leader(3).target(), { code: 'node_not_active' });
   await assert.rejects(target!.dial!(), /refused with 503/);
   assert.deepEqual(await leader(4).disk(), { hash: 'h' });
+});
+
+test('home calls - the leading node lists, reads and deletes the voicemail of the other engine', async (t) => {
+  const { leader } = await open(t);
+  const signal = new AbortController().signal;
+  const { voicemail } = leader(3);
+  const listed = async (): Promise<VoicemailItem[]> => {
+    const found: VoicemailItem[] = [];
+    for await (const one of voicemail.list(signal)) found.push(one);
+    return found;
+  };
+  const [message, greeting] = [item('msg0000', '030901820'), item('msg0001', null)];
+  assert.deepEqual(await listed(), [message, greeting]);
+  const audio = await voicemail.audio(message, signal);
+  assert.deepEqual(
+    audio?.map(({ name, bytes }) => [name, [...bytes]]),
+    [['msg0000.wav', [0, 255, 7]]],
+  );
+  assert.equal(await voicemail.remove([message], signal), 1);
+  assert.deepEqual(await listed(), [greeting]);
+  assert.equal(await voicemail.audio(message, signal), null);
+  const away = leader(3, SECRET, 'c').voicemail;
+  await assert.rejects(away.remove([greeting], signal), { code: 'engine_unavailable' });
+  await assert.rejects(away.audio(greeting, signal), { code: 'engine_unavailable' });
 });
 
 test('home calls - who has no proof is told that there is no such path', async (t) => {

@@ -1,4 +1,4 @@
-/** The requests that the node of another engine serves to the leading node: manager interface, call records and configuration. */
+/** The requests that the node of another engine serves to the leading node: manager interface, call records, voicemail and configuration. */
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -15,6 +15,7 @@ import { PROOF_HEADER, proven } from '../http/node-proof.ts';
 import { answerOf, asServiceError } from '../http/problem.ts';
 import { refuseUpgrade } from '../http/standby.ts';
 import type { CallRecordCheckpoint, CallRecords } from '../ports/call-records.ts';
+import type { Voicemail, VoicemailItem } from '../ports/voicemail.ts';
 
 export const HOME_PATH = '/api/nodes/engine';
 export const MANAGER_PATH = `${HOME_PATH}/manager`;
@@ -27,6 +28,22 @@ const Checkpoint: z.ZodType<CallRecordCheckpoint> = z.looseObject({
   offset: z.number(),
   mark: z.string(),
 });
+const Message = z.object({
+  folder: z.string(),
+  left_for: z.string().nullable(),
+  caller_number: z.string().nullable(),
+  caller_name: z.string().nullable(),
+  redirected_by: z.string().nullable(),
+  received_ms: z.number().nullable(),
+  seconds: z.number().nullable(),
+});
+const Item: z.ZodType<VoicemailItem> = z.object({
+  stem: z.string(),
+  mark: z.string(),
+  mailbox: z.string(),
+  former_owner: z.number().nullable(),
+  message: Message.nullable(),
+});
 /** Interval of the lines by which a silent stream of call records is known to be alive. */
 export const BEAT_MS = 5_000;
 
@@ -36,6 +53,9 @@ const HomeCall = z.discriminatedUnion('op', [
   z.object({ op: z.literal('read'), backup: z.boolean() }),
   z.object({ op: z.enum(['prove', 'put']), text: z.string() }),
   z.object({ op: z.literal('verify'), depth: z.enum(['all', 'changed']) }),
+  z.object({ op: z.literal('voicemail') }),
+  z.object({ op: z.literal('voicemail_audio'), item: Item }),
+  z.object({ op: z.literal('voicemail_remove'), items: z.array(Item) }),
   z.object({ op: z.literal('records'), from: Checkpoint.nullable(), beats: z.boolean().optional() }),
 ]);
 export type HomeCall = z.infer<typeof HomeCall>;
@@ -45,16 +65,22 @@ const Problems = z.object({
   ),
 });
 const Account = z.object({ user: z.string(), secret: z.string() });
+const Hash = z.string().nullable();
 /** Replies of a node by the kind of request; records are lines of `RecordLine`. */
 export const HOME_ANSWERS = {
   accounts: z.object({ sealed: z.base64() }),
-  disk: z.object({ hash: z.string().nullable() }),
+  disk: z.object({ hash: Hash }),
   read: z.object({ text: z.string().nullable() }),
   prove: Problems,
   put: z.object({}),
   reload: z.object({}),
   verify: Problems,
   unsettle: z.object({}),
+  voicemail: z.object({ items: z.array(Item) }),
+  voicemail_audio: z.object({
+    audio: z.array(z.object({ name: z.string(), base64: z.string() })).nullable(),
+  }),
+  voicemail_remove: z.object({ removed: z.number() }),
 } as const;
 type Answers = typeof HOME_ANSWERS;
 export type HomeAnswers = { readonly [op in keyof Answers]: z.infer<Answers[op]> };
@@ -140,6 +166,7 @@ export interface HomeCallsDeps {
   readonly gate: TermGate;
   readonly files: HomeFiles;
   readonly records: CallRecords;
+  readonly voicemail: Voicemail;
   /** Port of the manager interface on loopback; null while no engine runs. */
   readonly manager: () => number | null;
   /** Accounts of the manager interface. */
@@ -158,6 +185,29 @@ function beatOf(records: CallRecords, began: number): string {
   // A time before the begin of this stream is that of another stream.
   const read_ms = at === null || at <= began ? null : at - began;
   return `${JSON.stringify({ read_ms } satisfies z.infer<typeof RecordBeat>)}\n`;
+}
+async function voicemailAnswer(
+  voicemail: Voicemail,
+  call: HomeCall & { op: 'voicemail' | 'voicemail_audio' | 'voicemail_remove' },
+  signal: AbortSignal,
+): Promise<object> {
+  switch (call.op) {
+    case 'voicemail': {
+      const items: VoicemailItem[] = [];
+      for await (const item of voicemail.list(signal)) items.push(item);
+      return { items };
+    }
+    case 'voicemail_audio': {
+      const audio = await voicemail.audio(call.item, signal);
+      const files = audio?.map(({ name, bytes }) => ({
+        name,
+        base64: Buffer.from(bytes).toString('base64'),
+      }));
+      return { audio: files ?? null };
+    }
+    case 'voicemail_remove':
+      return { removed: await voicemail.remove(call.items, signal) };
+  }
 }
 const notFound = (): ServiceError =>
   new ServiceError('not_found', 'there is no such path; the paths are listed in /api/v1/openapi.json');
@@ -208,6 +258,8 @@ export function homeRoutes(deps: HomeCallsDeps) {
         return {};
       case 'records':
         throw notFound();
+      default:
+        return await voicemailAnswer(deps.voicemail, call, signal);
     }
   };
   /**

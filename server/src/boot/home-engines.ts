@@ -18,6 +18,7 @@ import type { CallRecordBatch, CallRecordCheckpoint, CallRecords } from '../port
 import type { Clock } from '../ports/clock.ts';
 import type { OtherEngine } from '../ports/site.ts';
 import type { SeenNode, SiteNodes } from '../ports/site-nodes.ts';
+import type { Voicemail } from '../ports/voicemail.ts';
 import type { Config } from './config.ts';
 import {
   BEAT_MS,
@@ -139,6 +140,15 @@ export class HomeEngine implements FarConfig {
     read: (from, signal) => this.#records(from, signal),
     caughtUpAt: () => this.#caughtUp,
   };
+  readonly voicemail: Voicemail = {
+    list: (signal) => this.#voicemail(signal),
+    audio: async (item, signal) => {
+      const { audio } = await this.#ask({ op: 'voicemail_audio', item }, signal);
+      return audio?.map(({ name, base64 }) => ({ name, bytes: Buffer.from(base64, 'base64') })) ?? null;
+    },
+    remove: async (items, signal) =>
+      (await this.#ask({ op: 'voicemail_remove', items: [...items] }, signal)).removed,
+  };
   async disk() {
     return await this.#ask({ op: 'disk' });
   }
@@ -174,6 +184,9 @@ export class HomeEngine implements FarConfig {
     }
   }
 
+  async *#voicemail(signal: AbortSignal) {
+    yield* (await this.#ask({ op: 'voicemail' }, signal)).items;
+  }
   #headers(path: string, payload: string): Record<string, string> {
     const { own, secret } = this.#deps;
     const body = bodyHash(payload);

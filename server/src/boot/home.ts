@@ -134,6 +134,7 @@ export async function runHome(options: StandbyOptions): Promise<void> {
         gate,
         files,
         records: engineSite.callRecords,
+        voicemail: engineSite.voicemail,
         manager: () => (exchange.running() ? manager!.port : null),
         accounts: manager!.accounts,
         log,

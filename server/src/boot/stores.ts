@@ -116,6 +116,7 @@ export async function openStores(options: StoresOptions, stack: AsyncDisposableS
       : {
           connect: (name: string) => () => homes.of(name).target(),
           records: (name: string) => homes.of(name).records,
+          voicemail: (name: string) => homes.of(name).voicemail,
           config: (name: string) => homes.of(name),
         };
   const engineSite = await options.openEngineSite({ config, log, clock, say, fence, others });

@@ -10,6 +10,7 @@ import type { Firewall } from './firewall.ts';
 import type { FindAddress } from './external-address.ts';
 import type { Engine, EngineVerbs, SipRefusal, WakeRequest } from './engine.ts';
 import type { Homes, OtherEngine, Site } from './site.ts';
+import type { Voicemail } from './voicemail.ts';
 
 /** Age of the engine's packages. */
 export interface PackageAge {
@@ -110,6 +111,9 @@ export interface EngineSite {
   readonly callRecords: Required<CallRecords>;
   /** Call records of another engine of the site. */
   otherRecords(node: string): CallRecords;
+  readonly voicemail: Voicemail;
+  /** Voicemail of another engine of the site, whose methods throw `engine_unavailable` while its node is away; null where no way leads there. */
+  otherVoicemail(node: string): Voicemail | null;
   /** Access of the configuration to all engines of the site; null if it has one. */
   readonly wholeConfig?: EngineConfig | null;
   /** Manager interface of the engine on this machine: its port on loopback, and accounts. */

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { CelReader } from '../../src/adapters/asterisk/cel/reader.ts';
 import { celFile } from '../../src/adapters/asterisk/conf/instance.ts';
+import { MailboxMessages } from '../../src/adapters/asterisk/mailbox-messages.ts';
 import { openAsteriskSite } from '../../src/boot/asterisk-site.ts';
 import { readConfig } from '../../src/boot/config.ts';
 import { startService } from '../../src/boot/service.ts';
@@ -35,6 +36,7 @@ const service = await startService(config, stopping.signal, undefined, {
             log: options.log,
             clock: options.clock,
           }),
+        voicemail: () => new MailboxMessages(instance, { clock: options.clock, log: options.log }),
       },
     }),
 });

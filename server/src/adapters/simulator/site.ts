@@ -86,6 +86,15 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
     otherRecords: (node) => {
       throw new Error(`the simulator has no engine ${node}`);
     },
+    // Nobody leaves a message at the simulator.
+    voicemail: {
+      async *list() {
+        yield* [];
+      },
+      audio: () => Promise.resolve(null),
+      remove: () => Promise.resolve(0),
+    },
+    otherVoicemail: () => null,
     started: first.promise,
     settled: async () => {
       await link.processed();
