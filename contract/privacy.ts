@@ -94,6 +94,9 @@ export const PrivacyExport = z
     items: z.int(),
     bytes: z.int().nullable(),
     sha256: z.string().nullable(),
+    missing: z
+      .array(z.object({ where: z.string(), why: z.string() }))
+      .describe('Data that the file lacks, and the reason; empty until the export is done.'),
     expires_at: z.string().nullable(),
   })
   .meta({ id: 'PrivacyExport' });

@@ -46,7 +46,7 @@ export const privacy = area({
     audit: 'privacy.download',
     level: 'admin',
     params: PrivacyId,
-    reply: z.any().describe('JSON: `about`, `made_at`, and `items` with their `kind`.'),
+    reply: z.any().describe('JSON: `about`, `made_at`, `items` with their `kind`, and `missing`.'),
     file: true,
     errors: [...ERRORS, 'file_not_ready', 'file_gone'],
     summary: 'Download a personal data export; recorded in the audit trail',

@@ -7,7 +7,6 @@ import { outboundFinder, outboundOrder } from '../routing/routes.ts';
 import { createAgents } from '../features/agents/feature.ts';
 import type { Agents } from '../features/agents/feature.ts';
 import { createCallbacks } from '../features/callbacks/feature.ts';
-import type { CallbackFeature } from '../features/callbacks/feature.ts';
 import { createCallControlFeature } from '../features/calls/feature.ts';
 import type { CallControlFeature } from '../features/calls/feature.ts';
 import { createLiveCalls } from '../features/calls/live.ts';
@@ -23,7 +22,6 @@ import { NightSwitches } from '../features/night-switches/service.ts';
 import { CallCustomers } from '../features/phonebook/call-customers.ts';
 import { EngineCustomers } from '../features/phonebook/engine-customers.ts';
 import { createPhonebook } from '../features/phonebook/service.ts';
-import type { Phonebook } from '../features/phonebook/service.ts';
 import { createPhonebookSources } from '../features/phonebook/sync/service.ts';
 import { PathChecks } from '../features/path-check/service.ts';
 import { Presence } from '../features/presence/service.ts';
@@ -32,8 +30,6 @@ import { TrunkServerLookup } from '../features/reachability/trunk-servers.ts';
 import { proveServer } from '../adapters/resolver/trunk-certificate.ts';
 import { findServers } from '../adapters/resolver/trunk-servers.ts';
 import { createTrunkProxy, followsServers } from './trunk-lookup.ts';
-import { remainsOf } from '../features/privacy/remains.ts';
-import { Privacy } from '../features/privacy/service.ts';
 import { createQueues } from '../features/queues/service.ts';
 import { createSelfService } from '../features/self-service/service.ts';
 import { Wallboard } from '../features/wallboard/service.ts';
@@ -41,10 +37,11 @@ import { eventOf } from '../journal/journal.ts';
 import type { ConversationFeed } from '../ports/conversations.ts';
 import type { CustomerSources, Customers } from '../ports/customers.ts';
 import type { EngineConfig } from '../ports/engine-config.ts';
-import { DISK_FLOOR_BYTES } from './health.ts';
 import { createLdap } from './ldap.ts';
 import { doctorFile } from './origins.ts';
 import { createPhones } from './phones.ts';
+import { createPrivacy } from './privacy.ts';
+import type { PrivacyParts } from './privacy.ts';
 import type { RecordFeatures, RecordParts } from './records.ts';
 
 export interface CallParts extends RecordParts, RecordFeatures {
@@ -272,37 +269,14 @@ export async function createCallFeatures(parts: CallParts) {
 
 /** Features for personal data and for applying a configuration. */
 export async function createConfigFeatures(
-  parts: CallParts & {
-    readonly presence: Presence;
-    readonly phonebook: Phonebook;
-    readonly callbacks: Pick<CallbackFeature, 'data'>;
-    readonly connectors: Pick<Connectors, 'data'>;
-  },
+  parts: PrivacyParts,
   engineConfig: { readonly here: EngineConfig; readonly whole: EngineConfig },
   stack: AsyncDisposableStack,
 ) {
-  const { agents, audit, callbacks, callerRules, clock, config, connectors, directory, draft } = parts;
-  const { engineSite, exports } = parts;
-  const { history, house, log, loop, objects, phonebook, presence, push, records, store } = parts;
-  const { callRecords, exchange } = engineSite;
-  const privacy = await Privacy.open({
-    store,
-    // Connectors before the phonebook, so that no answer to their earlier requests enters it after the erasure.
-    holders: [history, audit, presence, callbacks, callerRules, connectors, phonebook, push, exports].map(
-      ({ data }) => data,
-    ),
-    directory,
-    audit,
-    clock,
-    log,
-    folder: path.join(config.data, 'privacy'),
-    hours: config.exportHours,
-    diskFloor: DISK_FLOOR_BYTES,
-    country: config.siteCountry,
-    forget: (until) => callRecords.forget(until),
-    forgetRows: async () => !(await Promise.all([store, records].map((one) => one.forget()))).includes(false),
-    remains: remainsOf(config.journalDays),
-  });
+  const { agents, audit, clock, config, directory, draft, engineSite, house, log, loop, objects, store } =
+    parts;
+  const { exchange } = engineSite;
+  const privacy = await createPrivacy(parts);
   stack.defer(() => privacy.close());
   const trunks = () => directory.config().trunks;
   const up = () => exchange.running();

@@ -1,12 +1,13 @@
 /** Erases an outside party from a real site: from its replies, and from the bytes of its files. */
 import assert from 'node:assert/strict';
-import { appendFileSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { ConversationChangesReply } from '@offhook/contract/conversation-list.ts';
 import { ConversationEvent } from '@offhook/contract/conversations.ts';
 import type { Conversation } from '@offhook/contract/conversations.ts';
-import { ErasureProof, ErasureReply } from '@offhook/contract/privacy.ts';
+import { ErasureProof, ErasureReply, PrivacyExportReply } from '@offhook/contract/privacy.ts';
 import type { Erasure } from '@offhook/contract/privacy.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
@@ -68,6 +69,17 @@ async function packedIn(site: Site): Promise<readonly Buffer[]> {
   );
   return found.flat().map((row) => Buffer.from(row['bytes'] as Uint8Array));
 }
+const ExportFile = z.object({
+  items: z.array(z.object({ kind: z.string(), value: z.looseObject({}) })),
+  missing: z.array(z.unknown()),
+});
+const Message = z.object({
+  mailbox: z.string(),
+  folder: z.string(),
+  caller_number: z.string(),
+  seconds: z.number(),
+  audio: z.array(z.object({ name: z.string(), base64: z.string() })),
+});
 const OTHER = new Set(
   'number number_e164 name text parties revision change erased recordings has_recording notes'.split(' '),
 );
@@ -79,11 +91,19 @@ describe('privacy', () => {
   let outside: Phone;
   const stage = useStage(
     {
-      people: ['2001'],
+      people: ['2001', '2002'],
+      // Without a phone: a caller reaches the mailbox at once.
+      mailboxes: ['2002'],
       objects: {
         trunk: [{ name: 'north', title: 'North', ...north }],
         inbound_route: [
           { name: 'in', trunk: 'north', number: '+493012345601', to: { kind: 'extension', key: '2001' } },
+          {
+            name: 'mailbox',
+            trunk: 'north',
+            number: '+493012345602',
+            to: { kind: 'extension', key: '2002' },
+          },
         ],
       },
     },
@@ -201,5 +221,49 @@ describe('privacy', () => {
     await until('late records to be left only in the engine', () => (found = left()).length === 0, {
       seen: () => found,
     });
+  });
+
+  test('privacy - a voicemail message is in the export of its caller, and the erasure deletes it', async () => {
+    const site = stage.site();
+    const mailbox = path.join(site.dataDir, 'engine', 'spool', 'voicemail', 'default', '2002');
+    const namesIn = (folder: string): readonly string[] => {
+      const at = path.join(mailbox, folder);
+      return existsSync(at) ? readdirSync(at).filter((name) => !name.startsWith('.')) : [];
+    };
+    const call = await outside.invite('+493012345602');
+    await call.answered();
+    call.play('tone');
+    await until('the engine to record', () => namesIn('tmp').some((name) => name.endsWith('.wav')));
+    await wait(3_000);
+    await call.hangup();
+    await until('the message', () => namesIn('INBOX').includes('msg0000.txt'));
+    const audio = readFileSync(path.join(mailbox, 'INBOX', 'msg0000.wav'));
+
+    const asked = { number: '030 / 90 18 20' };
+    const { export: begun } = await api('privacy/exports', PrivacyExportReply, asked);
+    await until('the export', async () => {
+      const { export: now } = await api(`privacy/exports/${begun.id}`, PrivacyExportReply);
+      return now.state === 'done' && now;
+    });
+    const file = await api(`privacy/exports/${begun.id}/file`, ExportFile);
+    const found = file.items.filter(({ kind }) => kind === 'voicemail_message');
+    assert.deepEqual([found.length, file.missing], [1, []]);
+    const message = Message.parse(found[0]!.value);
+    assert.deepEqual(
+      [message.mailbox, message.folder, message.caller_number, message.audio.map(({ name }) => name)],
+      ['2002', 'INBOX', NUMBER, ['msg0000.wav']],
+    );
+    assert.ok(message.seconds >= 2 && Buffer.from(message.audio[0]!.base64, 'base64').equals(audio));
+
+    const password = (await site.credentials()).find((one) => one.extension === '1001')?.password;
+    await api('session/confirm', ANY, { password });
+    const { erasure } = await api('privacy/erasures', ErasureReply, { ...asked, reason: 'Request 18' });
+    const proof = await until('the erasure to be over', async () => {
+      const { erasure: now } = await api(`privacy/erasures/${erasure.id}`, ErasureProof);
+      return (now.state === 'done' || now.state === 'failed') && now;
+    });
+    assert.deepEqual([proof.verified, proof.erased['voicemail'], namesIn('INBOX')], [true, 1, []]);
+    assert.deepEqual(filesWith(mailbox, [NUMBER]), []);
+    assert.deepEqual(filesWith(site.dataDir, ['lamps may still show']), []);
   });
 });

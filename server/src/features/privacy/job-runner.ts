@@ -7,7 +7,8 @@ import type { Subject } from '../../numbers/subject.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { KnownAbout } from '../../ports/privacy.ts';
 import { enter } from './ledger.ts';
-import type { PrivacyDeps } from './service.ts';
+import { unreachedVoicemail } from './remains.ts';
+import type { Missing, PrivacyDeps } from './service.ts';
 import type { JobRow, Tables } from './store.ts';
 import { countAll, eraseAll, fileOf } from './work.ts';
 import type { Kysely } from 'kysely';
@@ -73,7 +74,8 @@ export class JobRunner {
       this.#deps.forget,
       this.#stop.signal,
     );
-    const gone = { files: done.files_gone, traces: await this.#deps.forgetRows() };
+    const unreached = this.#deps.unreached();
+    const gone = { files: done.files_gone, traces: await this.#deps.forgetRows(), unreached };
     const finished_ms = clock.now();
     await store.transaction<Tables, void>(async (trx) => {
       await trx
@@ -102,12 +104,12 @@ export class JobRunner {
     const { holders, clock } = this.#deps;
     let items = 0;
     const count = (n: number): void => void (items = n);
+    const missing = (): Missing => unreachedVoicemail(this.#deps.unreached());
     const pieces = fileOf(
       holders,
       known(this.#deps.directory, subject),
       subject,
-      clock.now(),
-      count,
+      { now: clock.now(), counted: count, missing },
       this.#stop.signal,
     );
     const { bytes, sha256 } = await this.#folder.write(row.id, 'json', pieces);
@@ -119,6 +121,7 @@ export class JobRunner {
       items,
       bytes,
       sha256,
+      remains: JSON.stringify(missing()),
       finished_ms: now,
       expires_ms,
     });

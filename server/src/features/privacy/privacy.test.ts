@@ -60,6 +60,7 @@ async function rig(
   const table = tableOf(texts);
   let forgotten = 0;
   const traces = { gone: true };
+  const unreached: string[] = [];
   const open = (): Promise<Privacy> =>
     Privacy.open({
       store: temp.store,
@@ -74,6 +75,7 @@ async function rig(
       country: 'DE',
       forget: () => Promise.resolve(void (forgotten += 1)),
       forgetRows: () => Promise.resolve(traces.gone),
+      unreached: () => unreached,
       remains: remainsOf(7),
     });
   let privacy = await open();
@@ -110,6 +112,7 @@ async function rig(
     proof,
     forgotten: () => forgotten,
     traces,
+    unreached,
     async erase(body: object): Promise<Erasure> {
       const reply = await call('admin', 'POST', '/api/v1/privacy/erasures', body);
       assert.equal(reply.statusCode, 202, reply.payload);
@@ -167,6 +170,39 @@ test('privacy - a proof reports where the database keeps former bytes', async (t
   const { id } = await r.erase({ number: NUMBER, reason: 'Request' });
   const { state, remains } = await r.done(id);
   assert.deepEqual([state, remains[3]?.where], ['done', 'the files and the log of the database']);
+});
+
+test('privacy - an erasure and an export name the engines whose voicemail was not searched', async (t) => {
+  const r = await rig(t);
+  r.unreached.push('b', 'c');
+  const missing = {
+    where: 'voicemail at the engines of the nodes b, c',
+    why: 'A home node is searched while it runs, a standby only once it leads: repeat the request then.',
+  };
+  const { id } = await r.erase({ number: NUMBER, reason: 'Request' });
+  const { remains } = await r.done(id);
+  assert.deepEqual(
+    remains.filter(({ where }) => where.startsWith('voicemail')),
+    [{ ...missing, until: null }],
+  );
+  const url = '/api/v1/privacy/exports';
+  const exported = async (): Promise<{ missing: unknown; file: unknown }> => {
+    const { export: asked } = PrivacyExportReply.parse(
+      (await r.call('admin', 'POST', url, { number: NUMBER })).json(),
+    );
+    assert.deepEqual(asked.missing, []);
+    return await until('it is made', async () => {
+      const { export: now } = PrivacyExportReply.parse(
+        (await r.call('admin', 'GET', `${url}/${asked.id}`)).json(),
+      );
+      if (now.state !== 'done') return null;
+      const file = (await r.call('admin', 'GET', `${url}/${asked.id}/file`)).json() as { missing: unknown };
+      return { missing: now.missing, file: file.missing };
+    });
+  };
+  assert.deepEqual(await exported(), { missing: [missing], file: [missing] });
+  r.unreached.length = 0;
+  assert.deepEqual(await exported(), { missing: [], file: [] });
 });
 
 test('privacy - the ledger detects a changed entry, and a removed one', async (t) => {

@@ -1,11 +1,21 @@
 import { rfc3339 } from '../../core/clock.ts';
 import type { Subject } from '../../numbers/subject.ts';
-import type { Gone, Remains } from './service.ts';
+import type { Gone, Missing, Remains } from './service.ts';
 
 const DAY_MS = 86_400_000;
 /** Days for which lines of the audit trail are kept. */
 const AUDIT_DAYS = 400;
 
+/** Voicemail at engines whose nodes were not reached. */
+export const unreachedVoicemail = (nodes: readonly string[]): Missing =>
+  nodes.length === 0
+    ? []
+    : [
+        {
+          where: `voicemail at the engines of the nodes ${nodes.join(', ')}`,
+          why: 'A home node is searched while it runs, a standby only once it leads: repeat the request then.',
+        },
+      ];
 /** Data that an erasure leaves, with location, end of storage and reason. */
 export const remainsOf =
   (journal_days: number) =>
@@ -58,6 +68,7 @@ export const remainsOf =
               why: 'The extension itself is configuration; that a recording existed and the sums of a working day are kept under it.',
             },
           ]),
+      ...unreachedVoicemail(gone.unreached).map((one) => ({ ...one, until: null })),
       {
         where: 'logs, backups, and systems that were sent events or files',
         until: null,

@@ -32,11 +32,15 @@ const MAX_WAITING = 20;
 
 /** Data that is not erased, with reason and end of storage. */
 export type Remains = Erasure['remains'];
+/** Data that is not exported, with the reason. */
+export type Missing = PrivacyExport['missing'];
 export interface Gone {
   /** The engine's own call records. */
   readonly files: boolean;
   /** Former bytes in the files of the databases. */
   readonly traces: boolean;
+  /** Nodes of the engines whose voicemail was not searched. */
+  readonly unreached: readonly string[];
 }
 export interface PrivacyDeps {
   readonly store: Store;
@@ -53,6 +57,8 @@ export interface PrivacyDeps {
   readonly country: string;
   /** Deletes the engine's own call records up to the read position. */
   readonly forget?: (signal: AbortSignal) => Promise<void>;
+  /** Nodes of the engines whose voicemail the last search did not reach. */
+  unreached(): readonly string[];
   /** True if the former bytes of erased data are gone from the database files. */
   forgetRows(): Promise<boolean>;
   remains(subject: Subject, at_ms: number, gone: Gone): Remains;
@@ -93,6 +99,7 @@ const exportView = (row: JobRow): PrivacyExport => ({
   items: row.items,
   bytes: row.bytes === null ? null : Number(row.bytes),
   sha256: row.sha256,
+  missing: JSON.parse(row.remains) as Missing,
   expires_at: at(row.expires_ms),
 });
 function subjectOf(

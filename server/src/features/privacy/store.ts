@@ -18,6 +18,7 @@ interface JobTable {
   erased_places: string;
   after_places: string | null;
   verified: number;
+  /** JSON: what an erasure leaves, or what an export lacks. */
   remains: string;
   items: number;
   bytes: number | null;

@@ -60,13 +60,19 @@ async function forgotten(
     return false;
   }
 }
+export interface FileParts {
+  readonly now: number;
+  /** Receives the number of items so far. */
+  readonly counted: (items: number) => void;
+  /** Read after the last item. */
+  readonly missing: () => readonly object[];
+}
 /** A file of JSON lines, one item each. */
 export async function* fileOf(
   holders: readonly PersonalData[],
   known: { readonly items: readonly KnownAbout[]; readonly usernames: readonly string[] },
   subject: Subject,
-  now: number,
-  counted: (items: number) => void,
+  { now, counted, missing }: FileParts,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   let items = 0;
@@ -82,5 +88,5 @@ export async function* fileOf(
     if (holder.collect === undefined) continue;
     for await (const item of holder.collect(subject, known.usernames, signal)) yield line(item);
   }
-  yield Buffer.from('\n]}\n');
+  yield Buffer.from(`\n],"missing":${JSON.stringify(missing())}}\n`);
 }

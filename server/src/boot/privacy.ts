@@ -1,0 +1,80 @@
+/** Exports and erasures of personal data, with all owners of such data. */
+import path from 'node:path';
+import type { CallbackFeature } from '../features/callbacks/feature.ts';
+import type { Connectors } from '../features/connectors/feature.ts';
+import { mailboxOwners } from '../features/pbx-config/model.ts';
+import type { Phonebook } from '../features/phonebook/service.ts';
+import type { Presence } from '../features/presence/service.ts';
+import { remainsOf } from '../features/privacy/remains.ts';
+import { Privacy } from '../features/privacy/service.ts';
+import { VoicemailData } from '../features/voicemail/personal-data.ts';
+import type { EngineVoicemail } from '../features/voicemail/personal-data.ts';
+import type { EngineSite } from '../ports/engine-site.ts';
+import type { SiteNodes } from '../ports/site-nodes.ts';
+import type { CallParts } from './features.ts';
+import { DISK_FLOOR_BYTES } from './health.ts';
+
+export interface PrivacyParts extends CallParts {
+  readonly presence: Presence;
+  readonly phonebook: Phonebook;
+  readonly callbacks: Pick<CallbackFeature, 'data'>;
+  readonly connectors: Pick<Connectors, 'data'>;
+}
+
+/**
+ * The engines of this node, of home nodes, and of standbys, whose messages are those of the time in which they led. `configured`: the
+ * nodes of the engines in the configuration.
+ */
+export async function enginesOf(
+  engineSite: Pick<EngineSite, 'node' | 'voicemail' | 'otherVoicemail'>,
+  configured: readonly string[],
+  nodes: Pick<SiteNodes, 'list'> | null,
+): Promise<readonly EngineVoicemail[]> {
+  const homes = new Set(configured);
+  const standbys = new Set<string>();
+  for (const { name, role } of (await nodes?.list()) ?? [])
+    if (role === 'home') homes.add(name);
+    else if (role !== 'web' && name !== engineSite.node) standbys.add(name);
+  return [
+    { node: engineSite.node, voicemail: engineSite.voicemail },
+    ...Array.from(homes, (node) => ({ node, voicemail: engineSite.otherVoicemail(node) })),
+    ...Array.from(standbys, (node) => ({ node, voicemail: null })),
+  ];
+}
+/** Runs the migrations and resumes interrupted jobs. */
+export function createPrivacy(parts: PrivacyParts): Promise<Privacy> {
+  const { audit, callbacks, callerRules, clock, config, connectors, directory, engineSite, exports } = parts;
+  const { history, log, objects, phonebook, presence, push, records, store } = parts;
+  const voicemail = new VoicemailData({
+    engines: () =>
+      enginesOf(
+        engineSite,
+        directory.config().engines.map(({ node }) => node),
+        parts.nodes,
+      ),
+    ownerOf: (number) => mailboxOwners(objects.applied())[number],
+  });
+  return Privacy.open({
+    store,
+    // Connectors before the phonebook, so that no answer to their earlier requests enters it after the erasure.
+    holders: [
+      ...[history, audit, presence, callbacks, callerRules, connectors, phonebook, push].map(
+        ({ data }) => data,
+      ),
+      voicemail,
+      exports.data,
+    ],
+    directory,
+    audit,
+    clock,
+    log,
+    folder: path.join(config.data, 'privacy'),
+    hours: config.exportHours,
+    diskFloor: DISK_FLOOR_BYTES,
+    country: config.siteCountry,
+    forget: (until) => engineSite.callRecords.forget(until),
+    forgetRows: async () => !(await Promise.all([store, records].map((one) => one.forget()))).includes(false),
+    unreached: () => voicemail.unreached(),
+    remains: remainsOf(config.journalDays),
+  });
+}

@@ -1,0 +1,119 @@
+import { rfc3339OrNull } from '../../core/clock.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Subject } from '../../numbers/subject.ts';
+import type { KnownAbout, PersonalData, Places } from '../../ports/privacy.ts';
+import type { Voicemail, VoicemailAudio, VoicemailItem } from '../../ports/voicemail.ts';
+
+export interface EngineVoicemail {
+  /** Name of the node. */
+  readonly node: string;
+  /** Null where no node reads the files of that engine for others. */
+  readonly voicemail: Voicemail | null;
+}
+export interface VoicemailDataDeps {
+  /** One for each engine of the site. Throws `store_unavailable`. */
+  readonly engines: () => Promise<readonly EngineVoicemail[]>;
+  /** Id of the owner of a mailbox (`MailboxOwners`); undefined where the number has none. */
+  readonly ownerOf: (number: string) => number | undefined;
+}
+
+const files = (audio: readonly VoicemailAudio[] | null) =>
+  audio?.map(({ name, bytes }) => ({ name, base64: Buffer.from(bytes).toString('base64') })) ?? null;
+const counted = (voicemail: number): Places => (voicemail === 0 ? {} : { voicemail });
+
+/**
+ * Voicemail of an extension: all of its mailbox, also of former holders of the number, and the messages that it left or that were
+ * forwarded. Of a number outside: the messages that it left or redirected.
+ */
+export class VoicemailData implements PersonalData {
+  readonly name = 'voicemail';
+  readonly #deps: VoicemailDataDeps;
+  readonly #unreached = new Set<string>();
+
+  constructor(deps: VoicemailDataDeps) {
+    this.#deps = deps;
+  }
+  /** Nodes of the engines that the last call of a method did not search to the end. */
+  unreached(): readonly string[] {
+    return [...this.#unreached].toSorted();
+  }
+  async count(subject: Subject, signal: AbortSignal): Promise<Places> {
+    let found = 0;
+    for await (const { items } of this.#about(subject, signal)) found += items.length;
+    return counted(found);
+  }
+  async erase(subject: Subject, _placeholder: string, signal: AbortSignal): Promise<Places> {
+    let erased = 0;
+    for await (const { node, voicemail, items } of this.#about(subject, signal))
+      erased += await this.#reached(node, 0, () => voicemail.remove(items, signal));
+    return counted(erased);
+  }
+  async *collect(
+    subject: Subject,
+    _usernames: readonly string[],
+    signal: AbortSignal,
+  ): AsyncGenerator<KnownAbout> {
+    for await (const { node, voicemail, items } of this.#about(subject, signal))
+      for (const item of items) {
+        if (this.#unreached.has(node)) break;
+        const audio = await this.#reached(node, null, () => voicemail.audio(item, signal));
+        if (!this.#unreached.has(node)) yield shown(item, audio);
+      }
+  }
+
+  /** Items about the subject, for each engine that has some. */
+  async *#about(subject: Subject, signal: AbortSignal) {
+    this.#unreached.clear();
+    const owner = subject.kind === 'extension' ? this.#deps.ownerOf(subject.value) : undefined;
+    for (const { node, voicemail } of await this.#deps.engines()) {
+      signal.throwIfAborted();
+      if (voicemail === null) {
+        this.#unreached.add(node);
+        continue;
+      }
+      const items: VoicemailItem[] = [];
+      await this.#reached(node, undefined, async () => {
+        for await (const item of voicemail.list(signal)) if (isAbout(subject, owner, item)) items.push(item);
+      });
+      if (items.length > 0) yield { node, voicemail, items };
+    }
+  }
+  async #reached<T>(node: string, otherwise: T, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'engine_unavailable') throw error;
+      this.#unreached.add(node);
+      return otherwise;
+    }
+  }
+}
+function isAbout(
+  subject: Subject,
+  owner: number | undefined,
+  { mailbox, former_owner, message }: VoicemailItem,
+): boolean {
+  if (subject.kind === 'extension') {
+    if (mailbox === subject.value || (former_owner !== null && former_owner === owner)) return true;
+    return (
+      message !== null &&
+      [message.left_for, message.caller_number, message.redirected_by].includes(subject.value)
+    );
+  }
+  return (
+    message !== null &&
+    [message.caller_number, message.caller_name, message.redirected_by].some((text) =>
+      subject.isIn(text ?? ''),
+    )
+  );
+}
+function shown(
+  { mailbox, former_owner, message }: VoicemailItem,
+  audio: readonly VoicemailAudio[] | null,
+): KnownAbout {
+  const box = { mailbox, former_holder: former_owner !== null };
+  if (message === null) return { kind: 'voicemail_greeting', value: { ...box, audio: files(audio) } };
+  const { received_ms, ...rest } = message;
+  const value = { ...box, ...rest, received_at: rfc3339OrNull(received_ms), audio: files(audio) };
+  return { kind: 'voicemail_message', value };
+}
