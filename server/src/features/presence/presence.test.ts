@@ -93,11 +93,11 @@ async function rig(t: TestContext) {
       return [personal, note, expires_at === null ? null : expires_at - clock.now(), summary];
     },
     in: (ms: number) => new Date(clock.now() + ms).toISOString(),
-    saved: async () => Object.fromEntries(await (await createPresenceStore(real)).load()),
+    saved: async () => Object.fromEntries(await (await createPresenceStore(real)).load(() => null)),
     /** Removes the persons, which an earlier version did not store. */
     asEarlier: async (): Promise<void> => {
       const stored = await createPresenceStore(real);
-      for (const [extension, statement] of await stored.load())
+      for (const [extension, statement] of await stored.load(() => null))
         await stored.save(extension, { ...statement, person: null });
     },
     /** Waits until exactly these are on disk, where a statement ends last. */
@@ -304,6 +304,22 @@ test('presence - a status stored by an earlier version is that of the present ho
   r.directory.put({ ...eve, id: 99 });
   assert.deepEqual(r.own(), NOTHING);
   await r.keepsOnly();
+});
+
+test('presence - a status stored by an earlier version ends with its holder, also where no service runs then', async (t) => {
+  const r = await rig(t);
+  await r.say({ personal: 'away', note: 'Out' });
+  await r.say({ personal: 'away', note: 'Up' }, '1006');
+  await r.restart(r.asEarlier);
+  const eve = r.directory.byExtension('1005')!;
+  assert.equal((await r.saved())['1005']?.person, eve.id);
+  await r.restart(() => {
+    r.directory.remove('1005');
+    r.directory.put({ ...eve, id: 99 });
+  });
+  assert.deepEqual(r.own(), NOTHING);
+  assert.equal(r.own('1006').note, 'Up', 'its holder is the same');
+  await r.keepsOnly('1006');
 });
 
 test('presence - do not disturb of the former holder ends when the holder changes', async (t) => {

@@ -54,14 +54,10 @@ export class Presence {
   #seen: LiveView['features'] | null = null;
   readonly data: PersonalData;
 
-  /** Runs the migrations and reads the statements. */
+  /** Runs the migrations and reads the statements; the directory must know the holders. */
   static async open(deps: PresenceDeps): Promise<Presence> {
     const store = await createPresenceStore(deps.store);
-    const statements = await store.load();
-    for (const [extension, statement] of statements) {
-      const person = statement.person ?? deps.directory.byExtension(extension)?.id ?? null;
-      statements.set(extension, { ...statement, person });
-    }
+    const statements = await store.load((extension) => deps.directory.byExtension(extension)?.id ?? null);
     return new Presence(deps, store, statements);
   }
   private constructor(deps: PresenceDeps, store: PresenceStore, statements: Map<string, Statement>) {
@@ -134,8 +130,7 @@ export class Presence {
   #isOver(extension: string, { expires_at, person }: Statement): boolean {
     const { clock, directory } = this.#deps;
     if (expires_at !== null && expires_at <= clock.now()) return true;
-    const holder = directory.byExtension(extension)?.id;
-    return holder === undefined || (person !== null && person !== holder);
+    return directory.byExtension(extension)?.id !== person;
   }
   #tell(extension: string, said: Said | null): void {
     this.#deps.tell({

@@ -8,7 +8,7 @@ export interface Statement {
   readonly note: string | null;
   /** Milliseconds since 1970; null for no expiry. */
   readonly expires_at: number | null;
-  /** Id of the person who made it; null in a row of an earlier version, which counts as the present holder’s. */
+  /** Id of the person who made it; null in a row of an earlier version of which no start has known the holder. */
   readonly person: number | null;
 }
 interface Tables {
@@ -38,7 +38,8 @@ export const migrations: readonly Migration[] = [
 
 /** Statements of persons, by extension. Every method throws `store_unavailable`. */
 export interface PresenceStore {
-  load(): Promise<Map<string, Statement>>;
+  /** A row of an earlier version has no person; it gets the present holder of its extension. */
+  load(holderOf: (extension: string) => number | null): Promise<Map<string, Statement>>;
   /** Null deletes it. */
   save(extension: string, statement: Statement | null): Promise<void>;
 }
@@ -48,10 +49,23 @@ export async function createPresenceStore(store: Store): Promise<PresenceStore> 
   await store.migrate('presence', migrations);
   const db = store.db<Tables>();
   return {
-    async load() {
-      const rows = await db.selectFrom('personal_presence').selectAll().execute();
-      return new Map(rows.map(({ extension, ...statement }) => [extension, statement]));
-    },
+    load: (holderOf) =>
+      // Stored, so that the row does not pass on to a later holder.
+      store.transaction<Tables, Map<string, Statement>>(async (trx) => {
+        const statements = new Map<string, Statement>();
+        for (const row of await trx.selectFrom('personal_presence').selectAll().execute()) {
+          const { extension, ...statement } = row;
+          const person = statement.person ?? holderOf(extension);
+          statements.set(extension, { ...statement, person });
+          if (person !== statement.person)
+            await trx
+              .updateTable('personal_presence')
+              .set({ person })
+              .where('extension', '=', extension)
+              .execute();
+        }
+        return statements;
+      }),
     async save(extension, statement) {
       if (statement === null) {
         await db.deleteFrom('personal_presence').where('extension', '=', extension).execute();
