@@ -100,6 +100,11 @@ export const Customer = z
       .describe(
         'Origin: `manual` for one created by request, `import` for one of a file, `connector:<id>` for one of a connected system, `source:<id>` for one of an address book on another server. Of the last two, only the note, the owner and, if the other system names none, the language are changed here.',
       ),
+    source_fields: z
+      .array(z.string())
+      .describe(
+        'Fields that belong to the system of `source` and are changed only there. Empty for a customer of the site itself.',
+      ),
     url: z.string().nullable().describe('Page of the customer in its connected system.'),
     updated_at: z.string(),
     version: z.int().describe('Grows with every change; it is the `ETag` too.'),

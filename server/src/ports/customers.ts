@@ -16,7 +16,7 @@ export interface SourceCustomer {
   readonly blocked: boolean;
   /** http(s) address of the page of the customer there. */
   readonly url: string | null;
-  /** Language of prompts, e.g. `de` or `pt_BR`; absent where the system names none: the site's value stays. */
+  /** Language of prompts, e.g. `de` or `pt_BR`; absent where the system names none for this customer. */
   readonly language?: string;
 }
 /** A sync that names the customers of a source part by part. */
@@ -34,6 +34,8 @@ export interface SourceRow {
 }
 /** The phonebook, for features that bring customers of other systems into it. All throw `store_unavailable`. */
 export interface CustomerSources {
+  /** Whether the system names languages, so that people change them only there; true until the first call. */
+  namesLanguages(source: string, names: boolean): void;
   /** Creates or updates shared customers of a source; equal ones are not written. Throws `limit_reached`. */
   store(source: string, customers: readonly SourceCustomer[], sync?: SourceSync): Promise<void>;
   remove(source: string, external_ids: readonly string[]): Promise<void>;

@@ -41,7 +41,7 @@ const connectors = await createConnectors({
   feed,
   audio: memoryAudio(new Map()),
   verbs: { call: nothing, note: nothing, reject: () => Promise.resolve(false) },
-  customers: { store: nothing, remove: nothing, removeAll: nothing },
+  customers: { namesLanguages: () => undefined, store: nothing, remove: nothing, removeAll: nothing },
   guard: createGuard(['127.0.0.1']),
   folders: { release: '/nowhere', own: '/nowhere' },
   publicUrl: '',

@@ -13,6 +13,10 @@ export class PhonebookWriter {
     this.#customers = customers;
     this.#e164 = e164;
   }
+  /** Whether the system of a connector names languages, so that people change them only there. */
+  namesLanguages(connector: number, names: boolean): void {
+    this.#customers.namesLanguages(sourceOf(connector), names);
+  }
   /**
    * `by`: looked up number, which is stored even if the file reads no numbers. `sync` decides which customers keep
    * their stored numbers; without it, customers keep them if the file does not read all of their numbers.

@@ -81,7 +81,16 @@ test('connectors - a customer of the CRM: people change note and owner, the rest
   rig.connectors.service.seek(NUMBER);
   await until('the customer', async () => (await lookup(rig)).length === 1);
   const [anna] = await lookup(rig);
-  const { id, version: _v, updated_at: _u, source: _s, url: _page, numbers, ...rest } = anna!;
+  const {
+    id,
+    version: _v,
+    updated_at: _u,
+    source: _s,
+    source_fields: _f,
+    url: _page,
+    numbers,
+    ...rest
+  } = anna!;
   const fields = { ...rest, numbers: numbers.map(({ number, label }) => ({ number, label })) };
   const put = async (change: object) => {
     const { status, json } = await rig.call('PUT', `phonebook/customers/${id}`, { ...fields, ...change });
@@ -93,6 +102,7 @@ test('connectors - a customer of the CRM: people change note and owner, the rest
     numbers: { numbers: [] },
     vip: { vip: true },
     company: { company: 'Acme' },
+    language: { language: 'tr' },
   }))
     assert.deepEqual(await put(change), [
       400,
@@ -101,20 +111,13 @@ test('connectors - a customer of the CRM: people change note and owner, the rest
   const removed = await rig.call('DELETE', `phonebook/customers/${id}`);
   assert.deepEqual([removed.status, removed.json.code], [409, 'in_use']);
 
-  assert.equal((await put({ note: 'calls back on Monday', owner: '1003', language: 'tr' }))[0], 200);
   rig.crm.names.set('c1', 'Anna Schmidt');
   await rig.clock.advance(601_000);
   rig.connectors.service.seek('030 901820');
   await until('the new name', async () => (await lookup(rig))[0]?.name === 'Anna Schmidt');
   const [now] = await lookup(rig);
-  const own = ['calls back on Monday', '1003'];
-  assert.deepEqual(
-    [now!.id, now!.note, now!.owner, now!.language],
-    [id, ...own, 'tr'],
-    'none is named there',
-  );
+  assert.deepEqual([now!.id, now!.note, now!.owner], [id, 'calls back on Monday', '1003']);
 
-  // A language that the system names is taken over.
   rig.crm.languages.set('c1', 'fr-CH');
   await rig.clock.advance(601_000);
   rig.connectors.service.seek('030 901820');
@@ -133,7 +136,16 @@ test('connectors - a customer of the CRM: people change note and owner, the rest
   rig.crm.languages.delete('c1');
   await rig.clock.advance(601_000);
   rig.connectors.service.seek('030 901820');
-  await until('the language to be the site’s own', async () => (await put(named))[0] === 200);
+  await until('no language', async () => (await lookup(rig))[0]?.language === null);
+  assert.equal((await put(named))[0], 400, 'the CRM may name one again');
+
+  const source = crmFile().replace("language: '{{ row.lang }}', ", '');
+  assert.equal((await rig.call('PATCH', 'connectors/1', { source }, 'token-admin')).status, 200);
+  assert.equal((await put(named))[0], 200, 'a file without languages leaves them to the site');
+  rig.crm.names.set('c1', 'Anna Weber');
+  rig.connectors.service.seek('030 901820');
+  await until('the next name', async () => (await lookup(rig))[0]?.name === 'Anna Weber');
+  assert.equal((await lookup(rig))[0]?.language, 'de');
 });
 
 test('connectors - a line of a file leaves the customers of the CRM; deleting the connector deletes them, and only them', async (t) => {

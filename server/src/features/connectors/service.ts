@@ -25,6 +25,7 @@ import type { Actor } from '../../ports/operations.ts';
 import type { LiveCall } from '../../ports/live.ts';
 import { checkWholeSite } from '../../rights/rights.ts';
 import { CustomerCreator } from './customer-creator.ts';
+import { namesLanguages } from './format/customers.ts';
 import type { ConnectorFile } from './format/load.ts';
 import { readSettings } from './format/settings.ts';
 import { fillText } from './format/template.ts';
@@ -368,6 +369,8 @@ export class ConnectorService {
     });
     if (running.words !== null)
       this.#parts.log.warn({ connector: row.id, words: running.words }, 'a connector cannot be opened');
+    // A file that cannot be read may name languages again once it can.
+    this.#phonebook.namesLanguages(row.id, running.file === null || namesLanguages(running.file.document));
     this.#running.set(row.id, running);
     return running;
   }

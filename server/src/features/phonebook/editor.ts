@@ -13,7 +13,7 @@ import type { Changes } from './changes.ts';
 import type { Room } from './room.ts';
 import { isForeign, keyOf } from './rows.ts';
 import type { CustomerRow } from './rows.ts';
-import { foreignField } from './sources.ts';
+import type { SourceFields } from './source-fields.ts';
 import type { Also, PhonebookStore } from './store.ts';
 import { EVERYONE } from './tables.ts';
 
@@ -24,6 +24,7 @@ export interface EditorDeps {
   readonly audit: Pick<Required<Audit>, 'recordIn'>;
   readonly changes: Pick<Changes, 'customer'>;
   readonly room: Room;
+  readonly sourceFields: Pick<SourceFields, 'changed' | 'of'>;
   readonly e164: (number: string) => string | null;
   /** Runs one change after the other. */
   readonly writes: Queue;
@@ -52,7 +53,6 @@ export class CustomerEditor {
         person_id,
         source: 'manual',
         external_id: null,
-        source_language: null,
         url: null,
         updated_at: clock.now(),
         version: 1,
@@ -70,17 +70,17 @@ export class CustomerEditor {
     wanted: NewCustomer,
     versions: readonly string[] | null,
   ): Promise<CustomerRow> {
-    const { store, clock, room, changes, writes } = this.#deps;
+    const { store, clock, room, changes, sourceFields, writes } = this.#deps;
     return writes.run(async () => {
       const row = await this.#changeable(actor.caller, id, versions);
       if (row.person_id === EVERYONE && !wanted.shared)
         throw new ServiceError('invalid_request', 'shared: a shared customer cannot become personal');
       if (wanted.shared) checkShares(actor.caller);
       // Clients of 0.1.0 send no language, which is null here.
-      const language = wanted.language ?? row.source_language;
+      const language = wanted.language ?? (sourceFields.of(row).includes('language') ? row.language : null);
       const fields = this.#fieldsOf({ ...wanted, language }, row.owner);
-      const foreign = isForeign(row) ? foreignField(row, fields) : null;
-      if (foreign !== null)
+      const foreign = sourceFields.changed(row, fields);
+      if (foreign !== undefined)
         throw new ServiceError(
           'invalid_request',
           say`${foreign}: this field comes from the connected system; change it there`,

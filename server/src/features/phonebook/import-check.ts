@@ -22,7 +22,6 @@ export type Given = Pick<CustomerRow, 'name' | 'numbers'> &
       | 'blocked'
       | 'emails'
       | 'external_id'
-      | 'source_language'
       | 'url'
     >
   >;

@@ -70,8 +70,7 @@ export function merged(
 ): CustomerRow | null {
   if (known === undefined) {
     const empty = { kind: 'person', company: null, note: null, owner: null, language: null } as const;
-    const none = { external_id: null, source_language: null, url: null };
-    const own = { ...origin, ...none, id: 0, updated_at: now, version: 1 };
+    const own = { ...origin, id: 0, updated_at: now, version: 1, external_id: null, url: null };
     return { ...empty, vip: false, blocked: false, emails: [], ...own, ...given };
   }
   // A known number keeps its spelling, because an export writes it in E.164.

@@ -88,8 +88,7 @@ export function personalDataOf(deps: {
       return places(n);
     },
     async *collect(subject, _usernames, signal) {
-      for await (const found of all(subject, signal)) {
-        const { person_id: _person, source_language: _language, updated_at, ...row } = found;
+      for await (const { person_id: _person, updated_at, ...row } of all(subject, signal)) {
         yield { kind: 'customer', value: { ...row, updated_at: rfc3339(updated_at) } };
       }
     },

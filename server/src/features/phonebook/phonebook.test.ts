@@ -37,6 +37,7 @@ test('phonebook - a customer is stored as it was given, over a restart, with its
     blocked: false,
     shared: false,
     source: 'manual',
+    source_fields: [],
     url: null,
   });
   const read = await call('GET', `customers/${id}`);
@@ -220,6 +221,45 @@ test('phonebook - a customer of a system outside whose name is cut inside an emo
   for (const _ of [1, 2]) await phonebook.sources.store('connector:1', [sourced]);
   const [row] = await rowsOf(temp.store);
   assert.deepEqual([row!.version, row!.name, row!.company], [1, 'x'.repeat(119), 'y'.repeat(119)]);
+});
+
+test('phonebook - the language of a customer belongs to its source before each update, and to the site where the source names none', async (t) => {
+  const { phonebook, call, page } = await rig(t);
+  const sourced = {
+    external_id: '7',
+    kind: 'person',
+    name: 'Anna',
+    company: null,
+    numbers: ['030 901820'],
+    emails: [],
+    vip: false,
+    blocked: false,
+    url: null,
+  } as const;
+  const update = () => phonebook.sources.store('connector:1', [sourced]);
+  const read = async () => (await page()).customers[0]!;
+  await update();
+  const { id, source_fields } = await read();
+  const put = async (language: string | null) => {
+    const fields = { name: 'Anna', numbers: [{ number: '030 901820' }], shared: true, language };
+    const { status, json } = await call('PUT', `customers/${id}`, fields);
+    return [status, json.detail];
+  };
+  const refused = [400, 'language: this field comes from the connected system; change it there'];
+  assert.ok(source_fields.includes('language'));
+  assert.deepEqual(await put('tr'), refused, 'the next update may name one');
+
+  phonebook.sources.namesLanguages('connector:1', false);
+  assert.equal((await put('tr'))[0], 200);
+  await update();
+  const own = await read();
+  assert.deepEqual([own.language, own.source_fields.includes('language')], ['tr', false]);
+  assert.ok(own.source_fields.includes('name'));
+
+  phonebook.sources.namesLanguages('connector:1', true);
+  assert.deepEqual(await put('de'), refused);
+  await update();
+  assert.equal((await read()).language, null, 'the source names none for her');
 });
 
 test('phonebook - a source stores many customers in parts: new ones, changed ones and further numbers', async (t) => {

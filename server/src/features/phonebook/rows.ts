@@ -9,11 +9,9 @@ import { EVERYONE } from './tables.ts';
 import type { CustomersTable } from './tables.ts';
 
 /** A customer as the tables hold it. */
-export interface CustomerRow extends Omit<Customer, 'shared' | 'updated_at'> {
+export interface CustomerRow extends Omit<Customer, 'shared' | 'source_fields' | 'updated_at'> {
   /** Id at its source; null for one that has none. */
   readonly external_id: string | null;
-  /** Language that its source names, so that people cannot change it; null if it names none. */
-  readonly source_language: string | null;
   /** 0: shared. */
   readonly person_id: number;
   /** Milliseconds since 1970. */

@@ -28,6 +28,7 @@ import { directoryOf, mostOf } from './phone-directory.ts';
 import type { Match } from './reads.ts';
 import { Room } from './room.ts';
 import type { CustomerRow } from './rows.ts';
+import { SourceFields } from './source-fields.ts';
 import { createSources } from './sources.ts';
 import type { LineSources } from './sources.ts';
 import { createPhonebookStore } from './store.ts';
@@ -89,10 +90,12 @@ export async function createPhonebook(options: PhonebookOptions): Promise<Phoneb
     changes: createChanges(options),
     room: new Room(await store.counts()),
     e164,
+    sourceFields: new SourceFields(),
     isPerson: (extension: string) => directory.byExtension(extension) !== undefined,
     writes: writeQueue(PATIENCE_MS),
   };
   const editor = new CustomerEditor(deps);
+  const shown = shownWith(deps.sourceFields);
   return {
     ...readsOf(store, deps),
     store,
@@ -113,8 +116,14 @@ export async function createPhonebook(options: PhonebookOptions): Promise<Phoneb
 type Reads = Pick<Phonebook, 'directory' | 'page' | 'lookup' | 'named' | 'one'>;
 function readsOf(
   store: PhonebookStore,
-  { directory, e164, isPerson }: Omit<Checks, 'report'> & Pick<PhonebookOptions, 'directory'>,
+  {
+    directory,
+    e164,
+    isPerson,
+    sourceFields,
+  }: Omit<Checks, 'report'> & Pick<PhonebookOptions, 'directory'> & { readonly sourceFields: SourceFields },
 ): Reads {
+  const shown = shownWith(sourceFields);
   const keyIn = (number: string): string | null => e164(number) ?? digitsOf(number);
   return {
     async page(who, { q, cursor, limit = 50 }) {
@@ -161,17 +170,14 @@ function readsOf(
     one: async (who, id) => shown(await findFor(who, store, id)),
   };
 }
-const shown = ({
-  person_id,
-  updated_at,
-  external_id: _external,
-  source_language: _language,
-  ...row
-}: CustomerRow): Customer => ({
-  ...row,
-  shared: person_id === EVERYONE,
-  updated_at: rfc3339(updated_at),
-});
+const shownWith =
+  (sourceFields: SourceFields) =>
+  ({ person_id, updated_at, external_id: _external, ...row }: CustomerRow): Customer => ({
+    ...row,
+    shared: person_id === EVERYONE,
+    source_fields: [...sourceFields.of(row)],
+    updated_at: rfc3339(updated_at),
+  });
 const knownOf = ({ row, matches }: Match): CallCustomer => {
   const { id, kind, name, company, owner, vip, blocked, source, external_id, url } = row;
   return {

@@ -11,6 +11,7 @@ import { merged } from './import.ts';
 import type { Room } from './room.ts';
 import { keyOf } from './rows.ts';
 import type { CustomerRow } from './rows.ts';
+import type { SourceFields } from './source-fields.ts';
 import type { PhonebookStore } from './store.ts';
 import { EVERYONE } from './tables.ts';
 
@@ -19,17 +20,6 @@ const AT_ONCE = 256;
 /** Customers whose origin is read at once. */
 const ORIGINS_AT_ONCE = 2_000;
 const MAX_NAME = 120;
-
-const FOREIGN = ['kind', 'name', 'company', 'numbers', 'emails', 'vip', 'blocked'] as const;
-/** First field owned by the system outside that a request would change; null if it changes none of these. */
-export function foreignField(row: CustomerRow, next: Omit<NewCustomer, 'shared'>): string | null {
-  const fields = row.source_language === null ? FOREIGN : ([...FOREIGN, 'language'] as const);
-  const numbersOf = ({ numbers }: Pick<CustomerRow | typeof next, 'numbers'>) =>
-    numbers.map(({ number, label }) => ({ number, label }));
-  const of = (one: typeof next | CustomerRow, field: (typeof fields)[number]): string =>
-    JSON.stringify(field === 'numbers' ? numbersOf(one) : one[field]);
-  return fields.find((field) => of(row, field) !== of(next, field)) ?? null;
-}
 
 const NAME = NewCustomer.shape.name;
 // A cut surrogate pair would be stored as another character, so each update would find a difference.
@@ -55,7 +45,7 @@ function lineOf(one: SourceCustomer): Line {
 }
 /** The fields that the phonebook can store; null for a customer without a usable id or name. */
 function givenOf(line: Line, checks: Omit<Checks, 'report'>): Given | null {
-  // Note and owner are the site's own, as is the language of a customer for whom its source names none.
+  // Note and owner are the site's own.
   const { note: _note, owner: _owner, name = '', company = '', ...fields } = line.fields;
   // Most customers have no company; the first test spares them a failed parse, which builds an error with a stack.
   const isNamed = company !== '' && NAME.safeParse(cut(company)).success;
@@ -79,6 +69,7 @@ export interface SourcesOptions extends Omit<Checks, 'report'> {
   readonly clock: Clock;
   readonly changes: Pick<Changes, 'imported' | 'removed'>;
   readonly room: Room;
+  readonly sourceFields: Pick<SourceFields, 'namesLanguages' | 'of'>;
   /** Runs one change after the other. */
   readonly writes: Queue;
 }
@@ -89,7 +80,7 @@ export interface LineSources extends CustomerSources {
 }
 /** Keeps shared customers equal to those of systems outside, except for the fields that are the site's own. */
 export function createSources(options: SourcesOptions): LineSources {
-  const { store, clock, changes, room, writes } = options;
+  const { store, clock, changes, room, sourceFields, writes } = options;
   const knownOf = async (source: string, ids: readonly string[]): Promise<readonly CustomerRow[]> => {
     // Each source has at most one customer with an id; two sources may have the same id.
     const rows = await store.withExternalIds(EVERYONE, ids, ids.length * AT_ONCE);
@@ -117,11 +108,13 @@ export function createSources(options: SourcesOptions): LineSources {
       ]),
     );
     const fresh = { person_id: EVERYONE, source, now: clock.now() };
+    const isNamed = sourceFields.of({ source }).includes('language');
     const next = some.map(({ adds_numbers, ...given }) => {
       const before = known.get(given.external_id!);
       const isKept = adds_numbers === true || (before !== undefined && named?.sync.keepsNumbers(before.id));
       const numbers = isKept ? withNumbers(before, given.numbers) : given.numbers;
-      return merged({ ...given, numbers, source_language: given.language ?? null }, before, fresh);
+      // A system that names languages but none for this customer has none for it.
+      return merged({ ...(isNamed && { language: null }), ...given, numbers }, before, fresh);
     });
     const changed = next.filter((row) => row !== null);
     const rows = new Map([...known].map(([external_id, { id }]) => [external_id, id]));
@@ -147,6 +140,7 @@ export function createSources(options: SourcesOptions): LineSources {
     return given && { ...given, url: one.url, adds_numbers: one.adds_numbers === true };
   };
   return {
+    namesLanguages: (source, names) => sourceFields.namesLanguages(source, names),
     storeLines: (source, lines) =>
       inParts(lines, (some) =>
         storeSome(

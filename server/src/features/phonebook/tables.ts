@@ -22,8 +22,6 @@ export interface CustomersTable {
   note: string | null;
   owner: string | null;
   language: string | null;
-  /** Language that the source names; null if it names none. */
-  source_language: string | null;
   vip: number;
   blocked: number;
   source: string;
@@ -86,12 +84,6 @@ export const migrations: readonly Migration[] = [
     id: '0250-phonebook-language',
     async up(db) {
       await db.schema.alterTable('customers').addColumn('language', 'text').execute();
-    },
-  },
-  {
-    id: '0260-phonebook-source-language',
-    async up(db) {
-      await db.schema.alterTable('customers').addColumn('source_language', 'text').execute();
     },
   },
 ];

@@ -1,5 +1,6 @@
 import { languageOf } from '../../../core/language-tag.ts';
 import type { CustomerFields } from './compile.ts';
+import type { ConnectorDocument } from './file.ts';
 import type { Scope } from './names.ts';
 
 /** A customer as a system knows it. */
@@ -15,7 +16,7 @@ export interface ConnectorCustomer {
   /** Id of the user of that system who looks after the customer. */
   readonly owner: string | null;
   readonly url: string | null;
-  /** Language of prompts; absent if the system names none. */
+  /** Language of prompts; absent if the system names none for this customer. */
   readonly language?: string;
   readonly blocked: boolean;
   readonly vip: boolean;
@@ -49,6 +50,12 @@ const textsOf = (value: unknown): string[] =>
 export const joinedNumbers = (earlier: readonly string[], numbers: readonly string[]): readonly string[] =>
   [...new Set([...earlier, ...numbers])].slice(0, MAX_ITEMS);
 
+/** Whether a file reads the languages of customers, in any of its answers. */
+export function namesLanguages({ customer, lookup, create, sync, inbox }: ConnectorDocument): boolean {
+  const own = [lookup?.number, lookup?.text, create, sync, ...(inbox?.on ?? [])];
+  const read = own.map((one) => (one !== undefined && 'customer' in one ? one.customer : undefined));
+  return [customer, ...read].some((fields) => fields?.language !== undefined);
+}
 /** A row of an answer as a customer; null for one without id or name. */
 export function customerOf(
   fields: CustomerFields,
