@@ -240,6 +240,19 @@ describe('connectors', () => {
       (await admin.phonebook.list({ q: 'address book' })).customers.map(({ source }) => source),
       ['source:1'],
     );
+    await go(page, 'Customers');
+    await page.getByRole('link', { name: 'Anna of the address book' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await form.getByText('Owner and note are changed here.', { exact: false }).waitFor();
+    assert.equal(await form.getByRole('textbox', { name: 'Name', exact: true }).isEditable(), false);
+    assert.equal(await form.getByRole('button', { name: 'Add a number' }).count(), 0);
+    await form.getByRole('combobox', { name: 'Language of prompts' }).click();
+    assert.equal(await page.getByRole('option', { name: 'German' }).count(), 0);
+    await assertAccessibleInBoth(page, 'customer-of-source');
+    await form.getByRole('textbox', { name: 'Note' }).fill('calls back');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('region', { name: 'About' }).getByText('calls back').waitFor();
+    await go(page, 'Connectors');
     await row.getByRole('button', { name: `Delete: ${title}` }).click();
     await dialog(page).getByRole('button', { name: 'Delete' }).click();
     await row.waitFor({ state: 'detached' });

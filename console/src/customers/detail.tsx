@@ -20,6 +20,7 @@ import { colourOf, dispositionText, iconOf } from '../history/party.tsx';
 import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { dialledOf, isConnected, useCustomerEvents, useMayChange } from './data.ts';
+import { hintOf } from './form-fields.ts';
 import { CustomerForm } from './form.tsx';
 import { Marks } from './marks.tsx';
 import styles from './customers.module.css';
@@ -114,7 +115,7 @@ function Shown({ customer }: { readonly customer: Customer }): ReactNode {
   const [edits, setEdits] = useState(false);
   const mayChange = useMayChange(customer);
   const connected = isConnected(customer);
-  const hint = mayChange ? (connected ? t('connected') : undefined) : t('read_only');
+  const hint = mayChange ? hintOf(customer) : 'read_only';
   const contacts = useQuery(contactsQuery(client));
   const owner = contacts.data?.contacts.find(({ extension }) => extension === customer.owner);
   const remove = useChange(() => client.phonebook.remove(customer.id, { if_match: customer.version }), {
@@ -153,7 +154,7 @@ function Shown({ customer }: { readonly customer: Customer }): ReactNode {
       <Section title={t('numbers')}>
         <Numbers customer={customer} />
       </Section>
-      <Section title={t('about')} {...(hint === undefined ? {} : { text: hint })}>
+      <Section title={t('about')} {...(hint !== null && { text: t(hint) })}>
         <Facts
           facts={[
             [

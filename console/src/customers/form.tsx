@@ -10,6 +10,7 @@ import {
   Select,
   Stack,
   TagsInput,
+  Text,
   TextInput,
   Textarea,
 } from '@mantine/core';
@@ -23,6 +24,8 @@ import { contactsQuery } from '../app/queries.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { language as spoken, wordsOf } from '../app/words.ts';
 import { CUSTOMERS } from '../app/queries.ts';
+import { hintOf, isFixed, wantedOf } from './form-fields.ts';
+import type { FormFields, NumberRow } from './form-fields.ts';
 import styles from './customers.module.css';
 
 const t = wordsOf('customers');
@@ -30,16 +33,14 @@ const marks = wordsOf('customer');
 
 /** Limits of one customer, as in the contract, which is not loaded here. */
 const MOST = { name: 120, label: 40, number: 40, numbers: 20, emails: 10, note: 2_000 };
-interface NumberRow {
-  readonly key: number;
-  readonly number: string;
-  readonly label: string;
-}
+/** Props of an input that shows a value of a connected system. */
+const FIXED = { readOnly: true, variant: 'filled' } as const;
 interface NumbersProps {
   readonly rows: readonly NumberRow[];
+  readonly fixed: boolean;
   readonly onChange: (rows: readonly NumberRow[]) => void;
 }
-function NumberFields({ rows, onChange }: NumbersProps): ReactNode {
+function NumberFields({ rows, fixed, onChange }: NumbersProps): ReactNode {
   const change = (key: number, fields: Partial<NumberRow>): void =>
     onChange(rows.map((row) => (row.key === key ? { ...row, ...fields } : row)));
   const add = (): void =>
@@ -58,6 +59,7 @@ function NumberFields({ rows, onChange }: NumbersProps): ReactNode {
                 value={number}
                 maxLength={MOST.number}
                 onChange={(event) => change(key, { number: event.currentTarget.value })}
+                {...(fixed && FIXED)}
               />
               <TextInput
                 aria-label={t('label', { n })}
@@ -65,17 +67,20 @@ function NumberFields({ rows, onChange }: NumbersProps): ReactNode {
                 value={label}
                 maxLength={MOST.label}
                 onChange={(event) => change(key, { label: event.currentTarget.value })}
+                {...(fixed && FIXED)}
               />
-              <QuietIcon
-                aria-label={t('remove_number', { n })}
-                onClick={() => onChange(rows.filter((row) => row.key !== key))}
-              >
-                <X size={18} aria-hidden />
-              </QuietIcon>
+              {!fixed && (
+                <QuietIcon
+                  aria-label={t('remove_number', { n })}
+                  onClick={() => onChange(rows.filter((row) => row.key !== key))}
+                >
+                  <X size={18} aria-hidden />
+                </QuietIcon>
+              )}
             </div>
           );
         })}
-        {rows.length < MOST.numbers && (
+        {!fixed && rows.length < MOST.numbers && (
           <Button
             variant="default"
             leftSection={<Plus size={16} aria-hidden />}
@@ -120,15 +125,15 @@ function OwnerSelect({ value, onChange }: OwnerProps): ReactNode {
   );
 }
 
-/** The text of a field, null where nothing was entered. */
-const textOf = (value: string): string | null => value.trim() || null;
 /** Languages with prompts of the engine, and those of the console; another one of the customer stays. */
 const LANGUAGES = ['de', 'en', 'es', 'fr', 'it', 'ru', 'tr'];
 function LanguageSelect({
   value,
+  fixed,
   onChange,
 }: {
   readonly value: string;
+  readonly fixed: boolean;
   readonly onChange: (language: string) => void;
 }): ReactNode {
   const names = new Intl.DisplayNames([spoken()], { type: 'language' });
@@ -143,15 +148,18 @@ function LanguageSelect({
       }))}
       value={value === '' ? null : value}
       onChange={(language) => onChange(language ?? '')}
+      {...(fixed && FIXED)}
     />
   );
 }
 function Flags({
+  customer,
   fields,
   onChange,
 }: {
-  readonly fields: { readonly vip: boolean; readonly blocked: boolean };
-  readonly onChange: (more: { readonly vip?: boolean; readonly blocked?: boolean }) => void;
+  readonly customer: Customer | null;
+  readonly fields: Pick<FormFields, 'vip' | 'blocked'>;
+  readonly onChange: (more: Partial<Pick<FormFields, 'vip' | 'blocked'>>) => void;
 }): ReactNode {
   return (
     <>
@@ -159,12 +167,14 @@ function Flags({
         label={marks('vip')}
         description={t('vip_hint')}
         checked={fields.vip}
+        disabled={isFixed(customer, 'vip')}
         onChange={(event) => onChange({ vip: event.currentTarget.checked })}
       />
       <Checkbox
         label={marks('blocked')}
         description={t('blocked_hint')}
         checked={fields.blocked}
+        disabled={isFixed(customer, 'blocked')}
         onChange={(event) => onChange({ blocked: event.currentTarget.checked })}
       />
     </>
@@ -181,8 +191,10 @@ interface FormProps {
 export function CustomerForm({ customer, number = '', name = '', onClose }: FormProps): ReactNode {
   const client = useClient();
   const maySupervise = useMay('supervisor');
-  const [fields, setFields] = useState({
-    kind: customer?.kind ?? ('person' as const),
+  const hint = hintOf(customer);
+  const fixedOf = (field: keyof FormFields) => isFixed(customer, field) && FIXED;
+  const [fields, setFields] = useState<FormFields>({
+    kind: customer?.kind ?? 'person',
     name: customer?.name ?? name,
     company: customer?.company ?? '',
     emails: customer?.emails ?? [],
@@ -199,19 +211,10 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
   });
   // The version of the fields, also where a newer one is read meanwhile.
   const [version] = useState(customer?.version);
-  const set = (more: Partial<typeof fields>): void => setFields((before) => ({ ...before, ...more }));
+  const set = (more: Partial<FormFields>): void => setFields((before) => ({ ...before, ...more }));
   const change = useChange(
     async () => {
-      const wanted = {
-        ...fields,
-        // A company has no field for it, and keeps a value given by a program or connected system.
-        company: fields.kind === 'company' && customer?.kind !== 'company' ? null : textOf(fields.company),
-        note: textOf(fields.note),
-        language: textOf(fields.language),
-        numbers: numbers
-          .filter((row) => row.number.trim() !== '')
-          .map((row) => ({ number: row.number.trim(), label: textOf(row.label) })),
-      };
+      const wanted = wantedOf(customer, fields, numbers);
       return customer === null
         ? client.phonebook.create(wanted)
         : client.phonebook.replace(customer.id, wanted, { if_match: version });
@@ -225,9 +228,11 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
   return (
     <Modal opened onClose={onClose} title={t(customer === null ? 'new' : 'edit_title')} size="lg">
       <ChangeForm change={change} submit={t(customer === null ? 'create' : 'save')} onClose={onClose}>
+        {hint !== null && <Text size="sm">{t(hint)}</Text>}
         <SegmentedControl
           aria-label={t('kind')}
           value={fields.kind}
+          readOnly={isFixed(customer, 'kind')}
           onChange={(kind) => set({ kind: kind as Customer['kind'] })}
           data={[
             { value: 'person', label: t('kind_person') },
@@ -243,6 +248,7 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
             miw={200}
             data-autofocus
             required
+            {...fixedOf('name')}
           />
           {fields.kind === 'person' && (
             <TextInput
@@ -251,10 +257,11 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
               maxLength={MOST.name}
               onChange={(event) => set({ company: event.currentTarget.value })}
               miw={200}
+              {...fixedOf('company')}
             />
           )}
         </Group>
-        <NumberFields rows={numbers} onChange={setNumbers} />
+        <NumberFields rows={numbers} fixed={isFixed(customer, 'numbers')} onChange={setNumbers} />
         <TagsInput
           label={t('emails')}
           description={t('emails_hint')}
@@ -263,9 +270,14 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
           maxTags={MOST.emails}
           splitChars={[',', ' ', ';']}
           inputMode="email"
+          {...fixedOf('emails')}
         />
         <OwnerSelect value={fields.owner} onChange={(owner) => set({ owner })} />
-        <LanguageSelect value={fields.language} onChange={(language) => set({ language })} />
+        <LanguageSelect
+          value={fields.language}
+          fixed={isFixed(customer, 'language')}
+          onChange={(language) => set({ language })}
+        />
         <Textarea
           label={t('note')}
           value={fields.note}
@@ -275,7 +287,7 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
           maxRows={8}
           autosize
         />
-        <Flags fields={fields} onChange={set} />
+        <Flags customer={customer} fields={fields} onChange={set} />
         {maySupervise && (
           <Checkbox
             label={t('shared')}
