@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Outside } from './config-objects.ts';
+import { Outside } from './config-fields.ts';
 
 /** Limit of rules per site. */
 export const MAX_CALLER_RULES = 1_000;

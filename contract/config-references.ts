@@ -1,6 +1,7 @@
 /** References between configuration objects, read from the schemas that declare them (`REFERENCES`). */
 import type { ConfigUse } from './config.ts';
-import { CONFIG_KINDS, REFERENCES } from './config-objects.ts';
+import { REFERENCES } from './config-fields.ts';
+import { CONFIG_KINDS } from './config-objects.ts';
 import type { ConfigKind } from './config-objects.ts';
 
 type Reader = (value: unknown, path: string) => readonly ConfigUse[];

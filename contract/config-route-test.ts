@@ -1,6 +1,6 @@
 /** The route test: the way of a call through the configuration, without the engine. */
 import { z } from 'zod';
-import { OwnNumber, Slug } from './config-objects.ts';
+import { OwnNumber, Slug } from './config-fields.ts';
 
 export const RouteTestRequest = z
   .strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Slug } from './config-objects.ts';
+import { Slug } from './config-fields.ts';
 
 const To = z.enum(['open', 'closed']).nullable().describe('Null where it follows its hours.');
 /** A time condition that phones can switch. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ToNumber } from './call-control.ts';
-import { TimeConditionConfig } from './config-objects.ts';
+import { TimeConditionConfig } from './config-call-flow.ts';
 import { FeaturesRequest } from './features.ts';
 import { bareNumber } from './numbers.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Language, Outside } from './config-objects.ts';
+import { Language, Outside } from './config-fields.ts';
 import { PAGE_FIELDS } from './paging.ts';
 
 /** Limit of customers per site, personal ones included, and of the personal ones of each person. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Slug } from './config-objects.ts';
+import { Slug } from './config-fields.ts';
 import { PAGE_FIELDS } from './paging.ts';
 
 const Mac = z.string().describe('12 hexadecimal digits.');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Language } from './config-objects.ts';
+import { Language } from './config-fields.ts';
 
 /** A sound is identified by its content: the SHA-256 of the stored file, in lower-case hex. */
 export const SoundId = z.string().regex(/^[0-9a-f]{64}$/, 'must be the id of a sound');

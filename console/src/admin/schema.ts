@@ -1,13 +1,12 @@
 /** Forms of all kinds of objects, derived from their schemas: types and initial values of fields. */
 import {
-  CONFIG_KINDS,
-  CONFIG_SECRETS,
   Destination,
   Language,
   REFERENCES,
   ROUTE_CLASSES,
   SoundRef,
-} from '@offhook/contract/config-objects.ts';
+} from '@offhook/contract/config-fields.ts';
+import { CONFIG_KINDS, CONFIG_SECRETS } from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;

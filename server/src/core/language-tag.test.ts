@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LANGUAGE } from '@offhook/contract/config-objects.ts';
+import { LANGUAGE } from '@offhook/contract/config-fields.ts';
 import { languageOf } from './language-tag.ts';
 
 test('core/language-tag - tags, locales and preferences of other systems are languages of prompts; nothing else is', () => {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { RouteClass } from '@offhook/contract/config-objects.ts';
+import type { RouteClass } from '@offhook/contract/config-fields.ts';
 import type { RefusalReason, WakeOutcome } from '@offhook/contract/conversations.ts';
 import type { BridgeId, CallId, ChannelId } from '@offhook/contract/ids.ts';
 

@@ -1,5 +1,5 @@
 /** Causes that end a call, and limits of every call, for the dialplan and the route test. */
-import type { Destination } from '@offhook/contract/config-objects.ts';
+import type { Destination } from '@offhook/contract/config-fields.ts';
 
 /** Cause codes of ITU-T Q.850. */
 export const CAUSE = {

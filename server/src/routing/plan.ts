@@ -2,7 +2,8 @@
  * The call plan: the target of every number and of every destination. The renderer prints it as the dialplan,
  * the route test walks it.
  */
-import type { ConfigBody, Destination } from '@offhook/contract/config-objects.ts';
+import type { Destination } from '@offhook/contract/config-fields.ts';
+import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type {
   FeatureCode,
   NumberChange,

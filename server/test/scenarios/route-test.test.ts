@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { ROUTE_CLASSES } from '@offhook/contract/config-objects.ts';
-import type { Destination } from '@offhook/contract/config-objects.ts';
+import { ROUTE_CLASSES } from '@offhook/contract/config-fields.ts';
+import type { Destination } from '@offhook/contract/config-fields.ts';
 import type { RouteTestEnd } from '@offhook/contract/config-route-test.ts';
 import {
   PASSWORD,

@@ -1,19 +1,19 @@
 import type { z } from 'zod';
 import {
-  CallLimitConfig,
   ConferenceConfig,
   HolidaysConfig,
-  InboundRouteConfig,
   MenuConfig,
-  NetworkConfig,
-  OutboundRouteConfig,
-  QueueConfig,
-  ROUTE_CLASSES,
-  RingGroupConfig,
-  SettingsConfig,
   TimeConditionConfig,
+} from '@offhook/contract/config-call-flow.ts';
+import { ROUTE_CLASSES } from '@offhook/contract/config-fields.ts';
+import { NetworkConfig, SettingsConfig } from '@offhook/contract/config-network.ts';
+import { QueueConfig, RingGroupConfig } from '@offhook/contract/config-queues.ts';
+import {
+  CallLimitConfig,
+  InboundRouteConfig,
+  OutboundRouteConfig,
   TrunkConfig,
-} from '@offhook/contract/config-objects.ts';
+} from '@offhook/contract/config-trunks.ts';
 import type {
   AsteriskProgram,
   Instance,

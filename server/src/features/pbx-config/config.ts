@@ -1,4 +1,4 @@
-import { NetworkConfig, SettingsConfig } from '@offhook/contract/config-objects.ts';
+import { NetworkConfig, SettingsConfig } from '@offhook/contract/config-network.ts';
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
 import type { Site, SiteTrunk } from '../../ports/site.ts';

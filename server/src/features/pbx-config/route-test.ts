@@ -1,5 +1,6 @@
 /** Walks a test call through the call plan and reports each step with its reason; without the engine, pure, bounded. */
-import type { ConfigBody, Destination } from '@offhook/contract/config-objects.ts';
+import type { Destination } from '@offhook/contract/config-fields.ts';
+import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { RouteTestEnd, RouteTestStep } from '@offhook/contract/config-route-test.ts';
 import { isRung } from '../../ports/engine.ts';
 import type { ExtensionFeatures } from '../../ports/engine.ts';

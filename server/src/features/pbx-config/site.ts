@@ -1,5 +1,6 @@
 import { includesLevel } from '@offhook/contract/ids.ts';
-import type { ConfigBody, Destination } from '@offhook/contract/config-objects.ts';
+import type { Destination } from '@offhook/contract/config-fields.ts';
+import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { FoundAddress } from '../../ports/external-address.ts';
 import type { TrunkServers } from '../../ports/trunk-servers.ts';
 import type { FeatureCode, Site } from '../../ports/site.ts';

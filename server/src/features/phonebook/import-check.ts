@@ -1,4 +1,4 @@
-import { Outside } from '@offhook/contract/config-objects.ts';
+import { Outside } from '@offhook/contract/config-fields.ts';
 import { MAX_EMAILS, MAX_NUMBERS, NewCustomer } from '@offhook/contract/phonebook.ts';
 import type { ImportFinding } from '@offhook/contract/phonebook-files.ts';
 import type { z } from 'zod';

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { PhoneConfig } from '@offhook/contract/config-objects.ts';
+import { PhoneConfig } from '@offhook/contract/config-phones.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';

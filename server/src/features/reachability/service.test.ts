@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NetworkConfig } from '@offhook/contract/config-objects.ts';
+import { NetworkConfig } from '@offhook/contract/config-network.ts';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { z } from 'zod';

@@ -2,7 +2,7 @@
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { LANGUAGE } from '@offhook/contract/config-objects.ts';
+import { LANGUAGE } from '@offhook/contract/config-fields.ts';
 import { ENGINE_LANGUAGES } from '@offhook/contract/sounds.ts';
 import type { LanguageUploaded, LanguagesReply } from '@offhook/contract/sounds.ts';
 import { ServiceError } from '../../core/errors.ts';

@@ -1,7 +1,7 @@
 /** Text to speech by an outside service that a file of the site describes; `other` speaks the remaining languages. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { Language } from '@offhook/contract/config-objects.ts';
+import { Language } from '@offhook/contract/config-fields.ts';
 import type { SpokenText } from '@offhook/contract/sounds.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';

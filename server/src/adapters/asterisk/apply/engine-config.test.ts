@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { NetworkConfig } from '@offhook/contract/config-objects.ts';
+import { NetworkConfig } from '@offhook/contract/config-network.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { silent } from '../../../core/log.ts';

@@ -7,7 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import tls from 'node:tls';
 import { after, before, test } from 'node:test';
-import { NetworkConfig } from '@offhook/contract/config-objects.ts';
+import { NetworkConfig } from '@offhook/contract/config-network.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
 import type { Site } from '../../../ports/site.ts';

@@ -1,5 +1,5 @@
 /** Destinations of calls: the steps that lead to each kind. */
-import type { Destination } from '@offhook/contract/config-objects.ts';
+import type { Destination } from '@offhook/contract/config-fields.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { HANG_UP, MOST_PLACES } from '../../../routing/causes.ts';
 import type { CallPlan, NumberKind, NumberedPlace } from '../../../routing/plan.ts';

@@ -1,7 +1,7 @@
 /** No value that a caller chooses reaches an application of the rendered dialplan before it was filtered. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SettingsConfig } from '@offhook/contract/config-objects.ts';
+import { SettingsConfig } from '@offhook/contract/config-network.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import {
   PASSWORD,

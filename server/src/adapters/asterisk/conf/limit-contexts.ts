@@ -4,7 +4,7 @@
  * transfer too. Count and check are one step under a lock, so that two calls at one moment cannot both be the last that is allowed.
  */
 import type { SiteCallLimit } from '../../../ports/site.ts';
-import { ROUTE_CLASSES } from '@offhook/contract/config-objects.ts';
+import { ROUTE_CLASSES } from '@offhook/contract/config-fields.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { COUNTRY_SIGNS } from '../../../routing/plan.ts';
 import type { CallPlan } from '../../../routing/plan.ts';

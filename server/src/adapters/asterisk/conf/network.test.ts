@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NetworkConfig } from '@offhook/contract/config-objects.ts';
+import { NetworkConfig } from '@offhook/contract/config-network.ts';
 import type { z } from 'zod';
 import type { Site } from '../../../ports/site.ts';
 import { SETTINGS, company, renderCompany, trunk } from '../../../../test/support/rendered-company.ts';

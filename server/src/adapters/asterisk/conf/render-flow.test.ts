@@ -1,7 +1,7 @@
 /** Accepted and refused values in the files of ring groups, menus and the like. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HolidaysConfig, TimeConditionConfig } from '@offhook/contract/config-objects.ts';
+import { HolidaysConfig, TimeConditionConfig } from '@offhook/contract/config-call-flow.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import type { Site } from '../../../ports/site.ts';

@@ -27,7 +27,7 @@ import { personOfPhone } from './shared-phone-contexts.ts';
 import { conf, dialled, joined, outside, outsidePattern, slug, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
 import { arrivals, endpointOf, serversOf } from './trunk-files.ts';
-import { ROUTE_CLASSES } from '@offhook/contract/config-objects.ts';
+import { ROUTE_CLASSES } from '@offhook/contract/config-fields.ts';
 
 const nothing = conf``;
 const EXTEN = conf`$\{EXTEN}`;

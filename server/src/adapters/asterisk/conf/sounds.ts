@@ -2,7 +2,7 @@
  * How the configuration names sounds. Uploaded ones are named by their absolute path without an ending, so that the live
  * engine and one that only proves a configuration play the same file, and no link is needed in folders that sites share.
  */
-import type { SoundRef } from '@offhook/contract/config-objects.ts';
+import type { SoundRef } from '@offhook/contract/config-fields.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
 import { soundsDir } from './instance.ts';

@@ -2,7 +2,7 @@
  * The one place where a value becomes text of a configuration file. Everything a file cannot carry is refused with
  * `invalid_request`, never stripped or escaped: an escape that one reader of Asterisk honours is kept literally by another.
  */
-import { LANGUAGE } from '@offhook/contract/config-objects.ts';
+import { LANGUAGE } from '@offhook/contract/config-fields.ts';
 import { ServiceError } from '../../../core/errors.ts';
 
 declare const checked: unique symbol;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NetworkConfig } from '@offhook/contract/config-objects.ts';
+import { NetworkConfig } from '@offhook/contract/config-network.ts';
 import { edgesOf } from '../../../core/networks.ts';
 import { SETTINGS, company, renderCompany } from '../../../../test/support/rendered-company.ts';
 import { hiddenSecrets } from './hidden.ts';
