@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import net from 'node:net';
 import { nodeId } from '@offhook/contract/ids.ts';
-import type { EngineEvent } from '../server/src/ports/engine.ts';
+import type { EngineEvent } from '../server/src/ports/engine-events.ts';
 import { createDecoder } from '../server/src/adapters/asterisk/ami/framing.ts';
 import { FactReader } from '../server/src/adapters/asterisk/fact-reader.ts';
 import { Mirror } from '../server/src/adapters/asterisk/mirror.ts';

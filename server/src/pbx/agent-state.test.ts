@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AgentSummary } from '@offhook/contract/agents.ts';
 import { rfc3339 } from '../core/clock.ts';
-import type { QueueMember } from '../ports/engine.ts';
+import type { QueueMember } from '../ports/engine-state.ts';
 import { createModel } from './model.ts';
 import { Scene, bridge, chan, channel, member, snapshot } from '../../test/support/model-scene.ts';
 

@@ -2,7 +2,7 @@
 import type { AgentState, AgentSummary, ReadinessSource } from '@offhook/contract/agents.ts';
 import { LOGIN, LOGOUT, NO_ANSWER, WRAP_UP, isSystemReason } from './agent-reasons.ts';
 import { rfc3339, rfc3339OrNull } from '../core/clock.ts';
-import type { QueueMember } from '../ports/engine.ts';
+import type { QueueMember } from '../ports/engine-state.ts';
 import type { LiveAgent } from '../ports/live.ts';
 import { firstOffer } from './queue-state.ts';
 import type { Agent, AgentNote, Channel, Doing, Pauses, State, Talk, Turn } from './state.ts';

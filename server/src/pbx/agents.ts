@@ -1,6 +1,6 @@
 import { rfc3339 } from '../core/clock.ts';
 import type { CallId } from '@offhook/contract/ids.ts';
-import type { QueueMember } from '../ports/engine.ts';
+import type { QueueMember } from '../ports/engine-state.ts';
 import type { AgentInput } from '../ports/live.ts';
 import { callOfTalk, isPaused, loggedOut, noteAgent, notReadyReason, touchAgent } from './agent-state.ts';
 import { memberKey } from './facts.ts';

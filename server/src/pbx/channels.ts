@@ -1,6 +1,6 @@
 import { nodeOf } from '@offhook/contract/ids.ts';
 import type { BridgeId, ChannelId } from '@offhook/contract/ids.ts';
-import type { EngineChannel } from '../ports/engine.ts';
+import type { EngineChannel } from '../ports/engine-state.ts';
 import { touchAgent } from './agent-state.ts';
 import { releaseChannel } from './agents.ts';
 import {

@@ -1,7 +1,7 @@
 /** Disposition of the customer of an outgoing call. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ChannelState } from '../ports/engine.ts';
+import type { ChannelState } from '../ports/engine-state.ts';
 import { Scene, call, chan } from '../../test/support/model-scene.ts';
 import { wireCall } from './wire-call.ts';
 

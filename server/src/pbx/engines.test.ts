@@ -12,7 +12,7 @@ import {
   node,
   snapshot,
 } from '../../test/support/model-scene.ts';
-import type { EngineChannel } from '../ports/engine.ts';
+import type { EngineChannel } from '../ports/engine-state.ts';
 import { createModel } from './model.ts';
 
 const B = nodeId('b');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import type { EngineEvent } from '../ports/engine.ts';
+import type { EngineEvent } from '../ports/engine-events.ts';
 import { talksOn } from './agents.ts';
 import { createModel } from './model.ts';
 import type { PbxModel } from './model.ts';

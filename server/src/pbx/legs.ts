@@ -4,7 +4,8 @@ import { LEFT_REASON, ringEndOf, weightiest } from '@offhook/contract/ring-ends.
 import type { RingEnd } from '@offhook/contract/ring-ends.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import type { CallCustomer } from '@offhook/contract/phonebook.ts';
-import type { EngineEventOf, Party } from '../ports/engine.ts';
+import type { EngineEventOf } from '../ports/engine-events.ts';
+import type { Party } from '../ports/engine-state.ts';
 import type { PublishedLeg } from './facts.ts';
 import { emit } from './state.ts';
 import type { Call, Channel, State, Turn } from './state.ts';

@@ -1,6 +1,6 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
-import type { EngineEventOf } from '../ports/engine.ts';
+import type { EngineEventOf } from '../ports/engine-events.ts';
 import type { LiveAgent, LiveModel, ModelInput, ModelView } from '../ports/live.ts';
 import { tellAgents } from './agent-events.ts';
 import { agentView } from './agent-state.ts';

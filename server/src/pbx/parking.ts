@@ -1,6 +1,7 @@
 import { nodeOf } from '@offhook/contract/ids.ts';
 import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
-import type { EngineEventOf, EngineSnapshot, ParkedChannel } from '../ports/engine.ts';
+import type { EngineEventOf } from '../ports/engine-events.ts';
+import type { EngineSnapshot, ParkedChannel } from '../ports/engine-state.ts';
 import { legBeside, legOf } from './leg-beside.ts';
 import { setChannel } from './leg-state.ts';
 import { callRef, legRef, notePublished } from './legs.ts';

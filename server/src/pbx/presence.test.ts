@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { FEATURES_OFF } from '../ports/engine.ts';
-import type { DeviceState, ExtensionFeatures } from '../ports/engine.ts';
+import { FEATURES_OFF } from '../ports/engine-state.ts';
+import type { DeviceState, ExtensionFeatures } from '../ports/engine-state.ts';
 import type { LiveModel, Said } from '../ports/live.ts';
 import { createModel } from './model.ts';
 import { activityOf, reachabilityOf } from './presence.ts';

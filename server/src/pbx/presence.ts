@@ -1,7 +1,7 @@
 import type { Activity, Reachability } from '@offhook/contract/extensions.ts';
 import { rfc3339, rfc3339OrNull } from '../core/clock.ts';
 import type { EndpointKind } from '../ports/directory.ts';
-import type { DeviceState, ExtensionFeatures } from '../ports/engine.ts';
+import type { DeviceState, ExtensionFeatures } from '../ports/engine-state.ts';
 import type { LiveExtension, PresenceSaid, Said } from '../ports/live.ts';
 import { notReadyReason, touchAgent } from './agent-state.ts';
 import type { PublishedPresence } from './facts.ts';

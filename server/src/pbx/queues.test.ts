@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import type { QueueCaller } from '../ports/engine.ts';
+import type { QueueCaller } from '../ports/engine-state.ts';
 import { Scene, call, chan, channel, snapshot, types } from '../../test/support/model-scene.ts';
 
 const iface = (extension: string) => `Local/${extension}@queue-agent`;

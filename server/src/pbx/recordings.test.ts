@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { EVENT_DATA } from '@offhook/contract/events.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import type { EngineEvent } from '../ports/engine.ts';
+import type { EngineEvent } from '../ports/engine-events.ts';
 import { Scene, site } from '../../test/support/model-scene.ts';
 
 /**

@@ -1,7 +1,8 @@
 /** Sign-ins at shared phones: the phone is then a device of the person. */
 import type { EventData } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../core/clock.ts';
-import type { EngineEventOf, EngineSnapshot, SignedIn } from '../ports/engine.ts';
+import type { EngineEventOf } from '../ports/engine-events.ts';
+import type { EngineSnapshot, SignedIn } from '../ports/engine-state.ts';
 import { refreshPresence } from './presence.ts';
 import { emit } from './state.ts';
 import type { SiteIndex, State, Turn } from './state.ts';

@@ -1,5 +1,6 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
-import type { DeviceState, EngineChannel, EngineEventOf, EngineSnapshot } from '../ports/engine.ts';
+import type { EngineEventOf } from '../ports/engine-events.ts';
+import type { DeviceState, EngineChannel, EngineSnapshot } from '../ports/engine-state.ts';
 import { noteAgent } from './agent-state.ts';
 import { agentOf, closeResumed, memberRemoved, memberSeen } from './agents.ts';
 import { legBeside } from './leg-beside.ts';

@@ -13,7 +13,7 @@ import type {
   Party,
   QueueMember,
   SignedIn,
-} from '../ports/engine.ts';
+} from '../ports/engine-state.ts';
 import type {
   CallerTaken,
   ExpectedEvent,

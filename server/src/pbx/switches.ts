@@ -1,5 +1,6 @@
 /** Night switches, as the engine's store has them. */
-import type { EngineEventOf, EngineSnapshot } from '../ports/engine.ts';
+import type { EngineEventOf } from '../ports/engine-events.ts';
+import type { EngineSnapshot } from '../ports/engine-state.ts';
 import { emit } from './state.ts';
 import type { State, Turn } from './state.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EngineTrunk } from '../ports/engine.ts';
+import type { EngineTrunk } from '../ports/engine-state.ts';
 import { Scene, checkpointOf, node, site, snapshot } from '../../test/support/model-scene.ts';
 import { createModel } from './model.ts';
 

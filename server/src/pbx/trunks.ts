@@ -1,7 +1,8 @@
 /** State of each trunk, from the answers to OPTIONS and from registrations. */
 import type { TrunkChange } from '@offhook/contract/trunks.ts';
 import { rfc3339 } from '../core/clock.ts';
-import type { EngineEventOf, EngineSnapshot, EngineTrunk } from '../ports/engine.ts';
+import type { EngineEventOf } from '../ports/engine-events.ts';
+import type { EngineSnapshot, EngineTrunk } from '../ports/engine-state.ts';
 import type { LiveTrunk } from '../ports/live.ts';
 import { withContact, withRegistration } from '../ports/trunk-facts.ts';
 import { emit } from './state.ts';

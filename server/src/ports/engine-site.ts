@@ -8,7 +8,8 @@ import type { CallRecords } from './call-records.ts';
 import type { EngineConfig } from './engine-config.ts';
 import type { Firewall } from './firewall.ts';
 import type { FindAddress } from './external-address.ts';
-import type { Engine, EngineVerbs, SipRefusal, WakeRequest } from './engine.ts';
+import type { EngineVerbs, WakeRequest } from './engine-verbs.ts';
+import type { Engine, SipRefusal } from './engine.ts';
 import type { Homes, OtherEngine, Site } from './site.ts';
 import type { Voicemail } from './voicemail.ts';
 

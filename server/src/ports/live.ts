@@ -6,16 +6,16 @@ import type { CallDirection, Placed } from '@offhook/contract/directions.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { CallCustomer } from '@offhook/contract/phonebook.ts';
 import type { Activity, Personal, Reachability } from '@offhook/contract/extensions.ts';
+import type { EngineEvent } from './engine-events.ts';
 import type {
   DeviceState,
-  EngineEvent,
   EngineQueue,
   ExtensionFeatures,
   Party,
   QueueCaller,
   QueueMember,
   SignedIn,
-} from './engine.ts';
+} from './engine-state.ts';
 import type { Endpoint, EndpointKind } from './directory.ts';
 
 /** State of one device or trunk; `since` is milliseconds since 1970, as observed by this service. */

@@ -1,5 +1,6 @@
 /** Merges facts of the engine about one server of a trunk into the known state of the trunk. */
-import type { EngineEventOf, EngineTrunk, EngineTrunkServer } from './engine.ts';
+import type { EngineEventOf } from './engine-events.ts';
+import type { EngineTrunk, EngineTrunkServer } from './engine-state.ts';
 
 const byServer = (a: EngineTrunkServer, b: EngineTrunkServer): number => (a.server < b.server ? -1 : 1);
 

@@ -12,7 +12,7 @@ import { createLiveView } from '../../src/journal/live.ts';
 import { createModel } from '../../src/pbx/model.ts';
 import { Scene, chan, node, site } from './model-scene.ts';
 import type { AuditEntry } from '../../src/ports/audit.ts';
-import type { CallVerbs, PlacedCall } from '../../src/ports/engine.ts';
+import type { CallVerbs, PlacedCall } from '../../src/ports/engine-verbs.ts';
 import type { Caller } from '../../src/ports/http.ts';
 import type { ModelInput } from '../../src/ports/live.ts';
 import { temporaryStore } from '../conformance/store-temp.ts';

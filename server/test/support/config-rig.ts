@@ -7,7 +7,7 @@ import { createCredentials } from '../../src/features/pbx-config/credentials.ts'
 import { Draft } from '../../src/features/pbx-config/draft.ts';
 import { FEATURE_CODES } from '../../src/features/feature-codes/feature-codes.ts';
 import { routeTestOperations } from '../../src/features/pbx-config/route-test-operations.ts';
-import type { ExtensionFeatures } from '../../src/ports/engine.ts';
+import type { ExtensionFeatures } from '../../src/ports/engine-state.ts';
 import { openObjects } from '../../src/features/pbx-config/objects.ts';
 import type { ObjectStore } from '../../src/features/pbx-config/objects.ts';
 import { configOperations } from '../../src/features/pbx-config/operations.ts';

@@ -4,16 +4,16 @@ import type { NodeId } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../src/core/errors.ts';
 import { createModel } from '../../src/pbx/model.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import { FEATURES_OFF } from '../../src/ports/engine.ts';
+import { FEATURES_OFF } from '../../src/ports/engine-state.ts';
+import type { EngineEvent } from '../../src/ports/engine-events.ts';
 import type {
   DeviceState,
-  Engine,
   EngineChannel,
-  EngineEvent,
   ExtensionFeatures,
-  FeatureVerbs,
   QueueMember,
-} from '../../src/ports/engine.ts';
+} from '../../src/ports/engine-state.ts';
+import type { FeatureVerbs } from '../../src/ports/engine-verbs.ts';
+import type { Engine } from '../../src/ports/engine.ts';
 import type { LiveExtension, LiveView, ModelInput, SiteEvent } from '../../src/ports/live.ts';
 
 /** One command as the engine received it. */

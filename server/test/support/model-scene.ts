@@ -1,13 +1,13 @@
 import { bridgeId, callId, channelId, nodeId } from '@offhook/contract/ids.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { EngineEvent } from '../../src/ports/engine-events.ts';
 import type {
   ChannelState,
   DeviceState,
   EngineChannel,
-  EngineEvent,
   EngineSnapshot,
   QueueMember,
-} from '../../src/ports/engine.ts';
+} from '../../src/ports/engine-state.ts';
 import type { AgentInput, LiveModel, SiteEvent } from '../../src/ports/live.ts';
 import { createModel } from '../../src/pbx/model.ts';
 

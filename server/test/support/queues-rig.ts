@@ -15,7 +15,7 @@ import { createLiveView } from '../../src/journal/live.ts';
 import { createModel } from '../../src/pbx/model.ts';
 import { Scene, chan, channel, node, snapshot } from './model-scene.ts';
 import type { AuditEntry } from '../../src/ports/audit.ts';
-import type { QueuePlace, QueueVerbs } from '../../src/ports/engine.ts';
+import type { QueuePlace, QueueVerbs } from '../../src/ports/engine-verbs.ts';
 import type { ModelInput } from '../../src/ports/live.ts';
 import { directoryFixture } from './directory-fixture.ts';
 import { authenticatorWithKeys, hostFixture } from './host-fixture.ts';

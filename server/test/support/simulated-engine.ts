@@ -1,12 +1,12 @@
 import type { BridgeId, CallId, ChannelId } from '@offhook/contract/ids.ts';
+import type { EngineEvent } from '../../src/ports/engine-events.ts';
 import type {
   DeviceState,
   EngineChannel,
-  EngineEvent,
   EngineSnapshot,
   QueueCaller,
   QueueMember,
-} from '../../src/ports/engine.ts';
+} from '../../src/ports/engine-state.ts';
 import { T0, bridge, channel, member, snapshot } from './model-scene.ts';
 
 /** One step of a random call flow; the numbers select among the present objects. */

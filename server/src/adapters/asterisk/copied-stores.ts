@@ -1,6 +1,6 @@
 /** Data that every engine of a site must have in its own store: an engine that was away receives it from the first one. */
 import type { SiteEngine } from '../../ports/engine-site.ts';
-import type { StoredCallerRule, StoredCustomer } from '../../ports/engine.ts';
+import type { StoredCallerRule, StoredCustomer } from '../../ports/engine-verbs.ts';
 import type { Mirror } from './mirror.ts';
 
 type Stored<T> = ReadonlyMap<string, T | null>;

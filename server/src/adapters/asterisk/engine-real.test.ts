@@ -7,7 +7,7 @@ import { until } from '../../../test/support/until.ts';
 import { systemClock } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
-import type { EngineEvent, EngineEventOf, EngineEventType } from '../../ports/engine.ts';
+import type { EngineEvent, EngineEventOf, EngineEventType } from '../../ports/engine-events.ts';
 import type { AmiConnection } from './ami/connection.ts';
 import { MAX_LINE_BYTES } from './ami/codec.ts';
 import { company, extension, queue } from '../../../test/support/rendered-company.ts';

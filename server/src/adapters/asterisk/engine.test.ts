@@ -7,7 +7,7 @@ import type { FakeAmi, FakeAmiOptions, FakeHeaders } from '../../../test/support
 import { until } from '../../../test/support/until.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
-import type { EngineEvent, EngineEventOf, EngineEventType } from '../../ports/engine.ts';
+import type { EngineEvent, EngineEventOf, EngineEventType } from '../../ports/engine-events.ts';
 import { createVirtualClock } from '../memory/virtual-clock.ts';
 import type { VirtualClock } from '../memory/virtual-clock.ts';
 import { createAsteriskEngine } from './engine.ts';

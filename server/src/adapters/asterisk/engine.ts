@@ -1,12 +1,7 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
-import type {
-  Engine,
-  EngineVerbs,
-  EngineStatus,
-  ExtensionFeatures,
-  SipRefusal,
-  WakeRequest,
-} from '../../ports/engine.ts';
+import type { ExtensionFeatures } from '../../ports/engine-state.ts';
+import type { EngineVerbs, WakeRequest } from '../../ports/engine-verbs.ts';
+import type { Engine, EngineStatus, SipRefusal } from '../../ports/engine.ts';
 import { callerActions } from './actions/callers.ts';
 import { callActions } from './actions/calls.ts';
 import { storeActions } from './actions/customers.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodeId } from '@offhook/contract/ids.ts';
-import type { EngineEvent } from '../../ports/engine.ts';
+import type { EngineEvent } from '../../ports/engine-events.ts';
 import { EventBuffer } from './event-buffer.ts';
 
 const fact = (n: number): EngineEvent => ({

@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../ports/engine.ts';
+import type { EngineEvent } from '../../ports/engine-events.ts';
 
 /**
  * Events for the single consumer, delivered as one batch of all that arrived since the last call. Where more than `most` are

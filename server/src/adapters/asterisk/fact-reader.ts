@@ -1,5 +1,6 @@
 import type { NodeId } from '@offhook/contract/ids.ts';
-import type { EngineEvent, EngineStatus } from '../../ports/engine.ts';
+import type { EngineEvent } from '../../ports/engine-events.ts';
+import type { EngineStatus } from '../../ports/engine.ts';
 import type { Frame } from './ami/frame.ts';
 import type { DropReason } from './ami/framing.ts';
 import type { Known } from './events/decoding.ts';

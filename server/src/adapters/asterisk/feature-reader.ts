@@ -1,5 +1,5 @@
-import type { ExtensionFeatures } from '../../ports/engine.ts';
-import { FEATURES_OFF } from '../../ports/engine.ts';
+import type { ExtensionFeatures } from '../../ports/engine-state.ts';
+import { FEATURES_OFF } from '../../ports/engine-state.ts';
 import type { AmiConnection } from './ami/connection.ts';
 import { readFeatures } from './actions/features-store.ts';
 

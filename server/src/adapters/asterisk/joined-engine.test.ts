@@ -5,13 +5,9 @@ import { channelId, nodeId } from '@offhook/contract/ids.ts';
 import { channel, member, snapshot } from '../../../test/support/model-scene.ts';
 import { turns } from '../../../test/support/fake-ami.ts';
 import { until } from '../../../test/support/until.ts';
-import type {
-  EngineEvent,
-  EngineSnapshot,
-  EngineTrunk,
-  StoredCallerRule,
-  StoredCustomer,
-} from '../../ports/engine.ts';
+import type { EngineEvent } from '../../ports/engine-events.ts';
+import type { EngineSnapshot, EngineTrunk } from '../../ports/engine-state.ts';
+import type { StoredCallerRule, StoredCustomer } from '../../ports/engine-verbs.ts';
 import type { SiteEngine } from '../../ports/engine-site.ts';
 import { joinEngines } from './joined-engine.ts';
 

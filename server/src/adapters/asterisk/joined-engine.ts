@@ -6,7 +6,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { nodeId, nodeOf } from '@offhook/contract/ids.ts';
 import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
-import type { EngineEvent, EngineEventOf, EngineSnapshot } from '../../ports/engine.ts';
+import type { EngineEvent, EngineEventOf } from '../../ports/engine-events.ts';
+import type { EngineSnapshot } from '../../ports/engine-state.ts';
 import type { SiteEngine } from '../../ports/engine-site.ts';
 import type { Homes } from '../../ports/site.ts';
 import { ServiceError } from '../../core/errors.ts';

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bridgeId, callId, channelId, nodeId } from '@offhook/contract/ids.ts';
-import type { EngineChannel, EngineEvent, EngineSnapshot, QueueMember } from '../../ports/engine.ts';
-import { FEATURES_OFF } from '../../ports/engine.ts';
+import type { EngineEvent } from '../../ports/engine-events.ts';
+import type { EngineChannel, EngineSnapshot, QueueMember } from '../../ports/engine-state.ts';
+import { FEATURES_OFF } from '../../ports/engine-state.ts';
 import { Mirror } from './mirror.ts';
 
 const node = nodeId('n');

@@ -1,8 +1,8 @@
 import type { BridgeId, ChannelId } from '@offhook/contract/ids.ts';
+import type { EngineEvent } from '../../ports/engine-events.ts';
 import type {
   DeviceState,
   EngineChannel,
-  EngineEvent,
   EngineSnapshot,
   EngineTrunk,
   ExtensionFeatures,
@@ -10,7 +10,7 @@ import type {
   QueueCaller,
   QueueMember,
   SignedIn,
-} from '../../ports/engine.ts';
+} from '../../ports/engine-state.ts';
 import { withContact, withRegistration } from '../../ports/trunk-facts.ts';
 import type { Known } from './events/decoding.ts';
 

@@ -1,15 +1,15 @@
 import type { BridgeId, ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import { bridgeId, callId, channelId } from '@offhook/contract/ids.ts';
+import type { EngineEvent } from '../../ports/engine-events.ts';
 import type {
   EngineChannel,
-  EngineEvent,
   EngineSnapshot,
   EngineTrunk,
   EngineTrunkServer,
   ParkedChannel,
   QueueCaller,
   QueueMember,
-} from '../../ports/engine.ts';
+} from '../../ports/engine-state.ts';
 import type { AmiConnection } from './ami/connection.ts';
 import { ListVoid } from './ami/pending.ts';
 import { header } from './ami/frame.ts';

@@ -1,5 +1,6 @@
 import type { NodeId } from '@offhook/contract/ids.ts';
-import type { EngineEvent, EngineStatus } from '../../ports/engine.ts';
+import type { EngineEvent } from '../../ports/engine-events.ts';
+import type { EngineStatus } from '../../ports/engine.ts';
 import { createDecoder } from './ami/framing.ts';
 import { FactReader } from './fact-reader.ts';
 import { Mirror } from './mirror.ts';

@@ -1,6 +1,6 @@
 /** Channels that ring others: answer, decline, cancel and timeout. */
 import type { Clock } from '../../ports/clock.ts';
-import type { Party } from '../../ports/engine.ts';
+import type { Party } from '../../ports/engine-state.ts';
 import type { Channel, Switch } from './switch.ts';
 import { createTimers } from './timers.ts';
 

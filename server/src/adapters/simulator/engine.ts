@@ -3,7 +3,7 @@ import type { NodeId } from '@offhook/contract/ids.ts';
 import { ServiceError, markNotBegun } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SiteEngine } from '../../ports/engine-site.ts';
-import type { EngineEvent } from '../../ports/engine.ts';
+import type { EngineEvent } from '../../ports/engine-events.ts';
 import { memberOf } from './members.ts';
 import { commandVerbs } from './verbs.ts';
 import type { Perform } from './verbs.ts';

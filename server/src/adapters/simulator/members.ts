@@ -1,6 +1,6 @@
 /** Devices and queue members of the simulated engine, and what the engine keeps of people's call settings. */
-import { FEATURES_OFF } from '../../ports/engine.ts';
-import type { DeviceState, EngineTrunk, ExtensionFeatures, QueueMember } from '../../ports/engine.ts';
+import { FEATURES_OFF } from '../../ports/engine-state.ts';
+import type { DeviceState, EngineTrunk, ExtensionFeatures, QueueMember } from '../../ports/engine-state.ts';
 import type { Site, SiteExtension } from '../../ports/site.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Switch } from './switch.ts';

@@ -1,7 +1,7 @@
 /** Callers who wait in queues of the simulated engine, and the agents whom they are offered to. */
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { QueueCaller, QueueMember } from '../../ports/engine.ts';
+import type { QueueCaller, QueueMember } from '../../ports/engine-state.ts';
 import type { SiteQueue } from '../../ports/site.ts';
 import type { Members } from './members.ts';
 import type { Channel, Switch } from './switch.ts';

@@ -6,7 +6,8 @@ import type { Placed } from '@offhook/contract/directions.ts';
 import { bridgeId, callId, channelId } from '@offhook/contract/ids.ts';
 import type { BridgeId, CallId, ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import type { CallRecord, CallRecordFacts, CallRecordType } from '../../ports/call-records.ts';
-import type { ChannelState, EngineChannel, EngineEvent, Party } from '../../ports/engine.ts';
+import type { EngineEvent } from '../../ports/engine-events.ts';
+import type { ChannelState, EngineChannel, Party } from '../../ports/engine-state.ts';
 
 /** Facts of one move lie this far apart, in microseconds, so that records keep their order. */
 const STEP_US = 37;

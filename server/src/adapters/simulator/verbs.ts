@@ -1,7 +1,8 @@
 /** The engine's verbs as moves of the simulated exchange. */
 import { ServiceError } from '../../core/errors.ts';
-import type { CommandOptions, Engine, EngineVerbs } from '../../ports/engine.ts';
-import { FEATURES_OFF } from '../../ports/engine.ts';
+import type { EngineVerbs } from '../../ports/engine-verbs.ts';
+import type { CommandOptions, Engine } from '../../ports/engine.ts';
+import { FEATURES_OFF } from '../../ports/engine-state.ts';
 import type { World } from './world.ts';
 
 /**

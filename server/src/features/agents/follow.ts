@@ -3,7 +3,7 @@ import { LOGOUT, NO_ANSWER, WRAP_UP } from '../../pbx/agent-reasons.ts';
 import { sleepUntil } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { QueueMember } from '../../ports/engine.ts';
+import type { QueueMember } from '../../ports/engine-state.ts';
 import { CONFIRM_MS, applyChanges, changeTo } from './changes.ts';
 import type { Change, EngineDeps } from './changes.ts';
 import type { Lanes } from '../../commands/lanes.ts';

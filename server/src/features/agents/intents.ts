@@ -4,7 +4,7 @@ import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { QueueMember } from '../../ports/engine.ts';
+import type { QueueMember } from '../../ports/engine-state.ts';
 import { sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
 import type { Batch, Fact, Facts, Intent, IntentStore } from './store.ts';

@@ -1,6 +1,6 @@
 import { LOGOUT, WRAP_UP } from '../../pbx/agent-reasons.ts';
 import type { LiveView } from '../../ports/live.ts';
-import type { QueueMember } from '../../ports/engine.ts';
+import type { QueueMember } from '../../ports/engine-state.ts';
 
 /** Membership and pause of an agent in one queue. `reason` is empty unless paused; a non-member is not paused. */
 export interface Membership {

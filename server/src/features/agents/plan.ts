@@ -1,7 +1,7 @@
 import { LOGOUT, WRAP_UP } from '../../pbx/agent-reasons.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
-import type { QueueMember } from '../../ports/engine.ts';
+import type { QueueMember } from '../../ports/engine-state.ts';
 import { changeTo } from './changes.ts';
 import type { Change, EngineDeps } from './changes.ts';
 import { ABSENT, READY, chosen, pausedWith, rowsOf } from './membership.ts';

@@ -6,7 +6,7 @@ import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
 import type { Directory } from '../../ports/directory.ts';
-import type { QueueMember } from '../../ports/engine.ts';
+import type { QueueMember } from '../../ports/engine-state.ts';
 import { CONFIRM_MS, applyChanges, changeTo } from './changes.ts';
 import type { Change, EngineDeps } from './changes.ts';
 import { Doubts } from './doubts.ts';

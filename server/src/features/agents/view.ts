@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { rfc3339OrNull } from '../../core/clock.ts';
 import { isPaused, loggedOut } from '../../pbx/agent-state.ts';
 import type { Directory } from '../../ports/directory.ts';
-import type { QueueMember } from '../../ports/engine.ts';
+import type { QueueMember } from '../../ports/engine-state.ts';
 import type { LiveExtension, LiveView } from '../../ports/live.ts';
 import { rowsOf } from './membership.ts';
 

@@ -11,7 +11,7 @@ import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
 import { addOperations } from '../../http/operations.ts';
 import { numberSubject } from '../../numbers/subject.ts';
-import type { CallerRuleVerbs, StoredCallerRule } from '../../ports/engine.ts';
+import type { CallerRuleVerbs, StoredCallerRule } from '../../ports/engine-verbs.ts';
 import { createAudit } from '../audit/service.ts';
 import { callerRuleOperations } from './operations.ts';
 import { CallerRules } from './service.ts';

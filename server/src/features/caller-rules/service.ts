@@ -16,7 +16,7 @@ import { say } from '../../core/said.ts';
 import { prefixOf, prefixSpellings, spellingsOf, toE164 } from '../../numbers/e164.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { CallerRuleVerbs, StoredCallerRule } from '../../ports/engine.ts';
+import type { CallerRuleVerbs, StoredCallerRule } from '../../ports/engine-verbs.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Subject } from '../../numbers/subject.ts';
 import type { KnownAbout, PersonalData } from '../../ports/privacy.ts';

@@ -5,7 +5,7 @@ import { until } from '../../../test/support/until.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { bridgeId, callId, channelId, nodeId } from '@offhook/contract/ids.ts';
 import { bridge, chan, channel } from '../../../test/support/model-scene.ts';
-import type { PlacedCall } from '../../ports/engine.ts';
+import type { PlacedCall } from '../../ports/engine-verbs.ts';
 
 const PERSON = 'token-agent'; // 1003
 const OTHER = 'token-user'; // 1005

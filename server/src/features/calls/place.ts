@@ -13,7 +13,7 @@ import { randomBytes } from '../../core/chance.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
-import type { PlacedPart } from '../../ports/engine.ts';
+import type { PlacedPart } from '../../ports/engine-verbs.ts';
 import type { ExpectedEvent, LiveCall, LiveLeg } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';

@@ -2,7 +2,7 @@ import { ROLE_NAME_OF_LEVEL, ROLE_OF_LEVEL } from '@offhook/contract/ids.ts';
 import type { Contact } from '@offhook/contract/extensions.ts';
 import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import type { Person } from '../../ports/directory.ts';
-import type { DeviceState } from '../../ports/engine.ts';
+import type { DeviceState } from '../../ports/engine-state.ts';
 import type { LiveExtension } from '../../ports/live.ts';
 
 const BUSY: ReadonlySet<DeviceState> = new Set(['INUSE', 'BUSY', 'RINGING', 'RINGINUSE', 'ONHOLD']);

@@ -5,7 +5,7 @@ import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { say } from '../../core/said.ts';
 import type { Audit } from '../../ports/audit.ts';
-import type { SwitchVerbs } from '../../ports/engine.ts';
+import type { SwitchVerbs } from '../../ports/engine-verbs.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 

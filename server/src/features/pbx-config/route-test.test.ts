@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteTest } from '@offhook/contract/config-route-test.ts';
 import { configRig } from '../../../test/support/config-rig.ts';
-import { FEATURES_OFF } from '../../ports/engine.ts';
+import { FEATURES_OFF } from '../../ports/engine-state.ts';
 import type { Objects } from './put.ts';
 
 const extension = (key: string) => ({ kind: 'extension' as const, key });

@@ -2,8 +2,8 @@
 import type { Destination } from '@offhook/contract/config-fields.ts';
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { RouteTestEnd, RouteTestStep } from '@offhook/contract/config-route-test.ts';
-import { isRung } from '../../ports/engine.ts';
-import type { ExtensionFeatures } from '../../ports/engine.ts';
+import { isRung } from '../../ports/engine-state.ts';
+import type { ExtensionFeatures } from '../../ports/engine-state.ts';
 import type { Site, SiteCallLimit, SiteExtension, SiteOutboundRoute, SiteQueue } from '../../ports/site.ts';
 import { CAUSE, MOST_FORWARDS } from '../../routing/causes.ts';
 import type { CauseName } from '../../routing/causes.ts';

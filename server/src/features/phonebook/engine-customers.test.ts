@@ -6,7 +6,7 @@ import { phonebookRig } from '../../../test/support/phonebook-rig.ts';
 import { until } from '../../../test/support/until.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
-import type { CustomerVerbs, StoredCustomer } from '../../ports/engine.ts';
+import type { CustomerVerbs, StoredCustomer } from '../../ports/engine-verbs.ts';
 import { numberSubject } from '../../numbers/subject.ts';
 import { EngineCustomers } from './engine-customers.ts';
 

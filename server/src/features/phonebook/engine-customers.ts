@@ -5,7 +5,7 @@ import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { spellingsOf } from '../../numbers/e164.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { CustomerVerbs, StoredCustomer } from '../../ports/engine.ts';
+import type { CustomerVerbs, StoredCustomer } from '../../ports/engine-verbs.ts';
 import type { Gauges } from '../../ports/metrics.ts';
 import type { CustomerRow } from './rows.ts';
 import type { PhonebookStore } from './store.ts';

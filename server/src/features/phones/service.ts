@@ -13,7 +13,7 @@ import type { RateLimit } from '../../core/rate-limit.ts';
 import { say } from '../../core/said.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { PhoneVerbs } from '../../ports/engine.ts';
+import type { PhoneVerbs } from '../../ports/engine-verbs.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Fetch, Pairing, PhoneStore } from './store.ts';

@@ -4,7 +4,8 @@ import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { PhoneVerbs, SignedBy } from '../../ports/engine.ts';
+import type { SignedBy } from '../../ports/engine-events.ts';
+import type { PhoneVerbs } from '../../ports/engine-verbs.ts';
 import type { LiveView } from '../../ports/live.ts';
 
 export interface SharedPhonesDeps {

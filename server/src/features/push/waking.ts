@@ -6,7 +6,7 @@ import { EngineCopy } from '../../commands/engine-copy.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { PushVerbs, WakeRequest } from '../../ports/engine.ts';
+import type { PushVerbs, WakeRequest } from '../../ports/engine-verbs.ts';
 import type { PushWakeable } from '../../ports/live.ts';
 import type { Push } from './service.ts';
 

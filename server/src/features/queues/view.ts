@@ -1,6 +1,6 @@
 import type { Queue, QueueCaller, QueueMember, QueueOffer } from '@offhook/contract/queues.ts';
 import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
-import type { QueueMember as EngineMember } from '../../ports/engine.ts';
+import type { QueueMember as EngineMember } from '../../ports/engine-state.ts';
 import type { LiveCaller, LiveOffer, LiveQueue } from '../../ports/live.ts';
 import type { SiteQueue } from '../../ports/site.ts';
 import { isPaused } from '../../pbx/agent-state.ts';

@@ -2,8 +2,8 @@
 import type { Commands, Command, Line } from '../../commands/kernel.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Audit } from '../../ports/audit.ts';
-import type { ExtensionFeatures } from '../../ports/engine.ts';
-import { FEATURES_OFF } from '../../ports/engine.ts';
+import type { ExtensionFeatures } from '../../ports/engine-state.ts';
+import { FEATURES_OFF } from '../../ports/engine-state.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Intents } from './intents.ts';

@@ -2,7 +2,7 @@ import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { ExtensionFeatures } from '../../ports/engine.ts';
+import type { ExtensionFeatures } from '../../ports/engine-state.ts';
 import type { FeatureStore } from './store.ts';
 
 /** Intended settings, in memory and, as soon as the database accepts them, in the store. */

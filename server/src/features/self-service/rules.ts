@@ -2,7 +2,7 @@ import type { Destination } from '@offhook/contract/call-settings.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { asSaid, say, sayAll } from '../../core/said.ts';
 import type { Directory, EndpointKind } from '../../ports/directory.ts';
-import { isRung } from '../../ports/engine.ts';
+import { isRung } from '../../ports/engine-state.ts';
 import type { FeatureChanges } from './view.ts';
 
 export interface RuleDeps {

@@ -1,5 +1,5 @@
 import { createTable } from '../../core/schema.ts';
-import type { ExtensionFeatures } from '../../ports/engine.ts';
+import type { ExtensionFeatures } from '../../ports/engine-state.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 

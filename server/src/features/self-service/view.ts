@@ -1,6 +1,6 @@
 /** Converts features between the API and the engine port. */
 import type { Features, FeaturesChange, PhoneMode } from '@offhook/contract/features.ts';
-import type { ExtensionFeatures, RingingDevices } from '../../ports/engine.ts';
+import type { ExtensionFeatures, RingingDevices } from '../../ports/engine-state.ts';
 
 export type FeatureChanges = Partial<Omit<ExtensionFeatures, 'changed_at'>>;
 

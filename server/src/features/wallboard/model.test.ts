@@ -6,7 +6,7 @@ import { createModel } from '../../pbx/model.ts';
 import { MOVES, SimEngine } from '../../../test/support/simulated-engine.ts';
 import type { Move } from '../../../test/support/simulated-engine.ts';
 import { T0, checkpointOf, node } from '../../../test/support/model-scene.ts';
-import type { EngineEvent } from '../../ports/engine.ts';
+import type { EngineEvent } from '../../ports/engine-events.ts';
 import type { SiteEvent } from '../../ports/live.ts';
 import { emptyBoard, readBoard, writeBoard } from './board.ts';
 import { countedBy } from './handling.ts';

@@ -1,6 +1,7 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../../core/errors.ts';
-import type { CommandOptions, QueuePlace, QueueVerbs } from '../../../ports/engine.ts';
+import type { QueuePlace, QueueVerbs } from '../../../ports/engine-verbs.ts';
+import type { CommandOptions } from '../../../ports/engine.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import type { ActionFields } from '../ami/codec.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { channelId, nodeId } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../../core/errors.ts';
-import type { CallVerbs, PlacedCall } from '../../../ports/engine.ts';
+import type { CallVerbs, PlacedCall } from '../../../ports/engine-verbs.ts';
 import type { ActionFields } from '../ami/codec.ts';
 import { encodeAction } from '../ami/codec.ts';
 import { callActions } from './calls.ts';

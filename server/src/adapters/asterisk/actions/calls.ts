@@ -1,7 +1,8 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import type { EndpointKind } from '../../../ports/directory.ts';
-import type { CallVerbs, CommandOptions, PlacedPart } from '../../../ports/engine.ts';
+import type { CallVerbs, PlacedPart } from '../../../ports/engine-verbs.ts';
+import type { CommandOptions } from '../../../ports/engine.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import type { ActionFields } from '../ami/codec.ts';

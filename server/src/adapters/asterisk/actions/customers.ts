@@ -2,12 +2,12 @@ import type { RuleAction } from '@offhook/contract/caller-rules.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import type {
   CallerRuleVerbs,
-  CommandOptions,
   CustomerVerbs,
   PushVerbs,
   StoredCallerRule,
   StoredCustomer,
-} from '../../../ports/engine.ts';
+} from '../../../ports/engine-verbs.ts';
+import type { CommandOptions } from '../../../ports/engine.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { ActionOptions, AmiConnection } from '../ami/connection.ts';
 import type { ActionFields } from '../ami/codec.ts';

@@ -1,5 +1,5 @@
-import type { EngineSnapshot, ExtensionFeatures, RingingDevices } from '../../../ports/engine.ts';
-import { FEATURES_OFF, KIND_PAIRS } from '../../../ports/engine.ts';
+import type { EngineSnapshot, ExtensionFeatures, RingingDevices } from '../../../ports/engine-state.ts';
+import { FEATURES_OFF, KIND_PAIRS } from '../../../ports/engine-state.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import { header } from '../ami/frame.ts';
 import type { Frame } from '../ami/frame.ts';

@@ -1,6 +1,8 @@
 import { ServiceError } from '../../../core/errors.ts';
-import type { CommandOptions, ExtensionFeatures, FeatureVerbs } from '../../../ports/engine.ts';
-import { FEATURES_OFF } from '../../../ports/engine.ts';
+import type { ExtensionFeatures } from '../../../ports/engine-state.ts';
+import type { FeatureVerbs } from '../../../ports/engine-verbs.ts';
+import type { CommandOptions } from '../../../ports/engine.ts';
+import { FEATURES_OFF } from '../../../ports/engine-state.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import type { ActionFields } from '../ami/codec.ts';

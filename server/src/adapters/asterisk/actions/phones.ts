@@ -1,5 +1,7 @@
 import { ServiceError } from '../../../core/errors.ts';
-import type { CommandOptions, PhoneVerbs, SignedIn } from '../../../ports/engine.ts';
+import type { SignedIn } from '../../../ports/engine-state.ts';
+import type { PhoneVerbs } from '../../../ports/engine-verbs.ts';
+import type { CommandOptions } from '../../../ports/engine.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { ActionFields } from '../ami/codec.ts';
 import type { AmiConnection } from '../ami/connection.ts';

@@ -1,4 +1,4 @@
-import type { SwitchVerbs } from '../../../ports/engine.ts';
+import type { SwitchVerbs } from '../../../ports/engine-verbs.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import { LIT, SWITCHES, UNLIT, switchState } from '../conf/switch-contexts.ts';

@@ -24,7 +24,7 @@ import type {
   CustomerVerbs,
   StoredCallerRule,
   StoredCustomer,
-} from '../../../ports/engine.ts';
+} from '../../../ports/engine-verbs.ts';
 import { storeActions } from '../actions/customers.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';

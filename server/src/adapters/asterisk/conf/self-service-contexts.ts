@@ -5,7 +5,7 @@
  */
 import { FORWARDED } from './cel-format.ts';
 import { at, context, exten, isNumber } from './dialplan-text.ts';
-import { KIND_PAIRS } from '../../../ports/engine.ts';
+import { KIND_PAIRS } from '../../../ports/engine-state.ts';
 import { MOST_FORWARDS } from '../../../routing/causes.ts';
 import { addWaking } from './waking-part.ts';
 import { conf, joined, slug, whole } from './text.ts';

@@ -1,5 +1,5 @@
 import { callId, channelId } from '@offhook/contract/ids.ts';
-import type { Party } from '../../../ports/engine.ts';
+import type { Party } from '../../../ports/engine-state.ts';
 import { header } from '../ami/frame.ts';
 import { NO_NUMBERS } from '../conf/call-contexts.ts';
 import type { EventDecoder } from './decoding.ts';

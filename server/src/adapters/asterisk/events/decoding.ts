@@ -1,6 +1,7 @@
 import type { BridgeId, ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import { callId, channelId } from '@offhook/contract/ids.ts';
-import type { EngineChannel, EngineEvent, Party } from '../../../ports/engine.ts';
+import type { EngineEvent } from '../../../ports/engine-events.ts';
+import type { EngineChannel, Party } from '../../../ports/engine-state.ts';
 import type { Frame, Header } from '../ami/frame.ts';
 import { H } from './headers.ts';
 import { party } from './names.ts';

@@ -1,4 +1,4 @@
-import type { DeviceState } from '../../../ports/engine.ts';
+import type { DeviceState } from '../../../ports/engine-state.ts';
 import type { Frame } from '../ami/frame.ts';
 import { header } from '../ami/frame.ts';
 import type { EventDecoder } from './decoding.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodeId } from '@offhook/contract/ids.ts';
-import type { EngineEvent } from '../../../ports/engine.ts';
+import type { EngineEvent } from '../../../ports/engine-events.ts';
 import { readTranscript } from '../transcript.ts';
 import { bornAt, channelState, describeChannel, extensionOfMember, memberOf } from './names.ts';
 import { channelHeaders, memberEvent } from '../../../../test/support/fake-ami.ts';

@@ -1,6 +1,6 @@
 import type { Placed } from '@offhook/contract/directions.ts';
-import type { ChannelState, DeviceState, EngineChannel, Party } from '../../../ports/engine.ts';
-import { DEVICE_STATES } from '../../../ports/engine.ts';
+import type { ChannelState, DeviceState, EngineChannel, Party } from '../../../ports/engine-state.ts';
+import { DEVICE_STATES } from '../../../ports/engine-state.ts';
 import { PLACE_CONTEXTS } from '../conf/call-contexts.ts';
 import { ENGINE } from '../conf/elsewhere.ts';
 

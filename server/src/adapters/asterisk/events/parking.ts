@@ -1,6 +1,7 @@
 import { channelId } from '@offhook/contract/ids.ts';
 import type { NodeId } from '@offhook/contract/ids.ts';
-import type { EngineEventOf, ParkedChannel } from '../../../ports/engine.ts';
+import type { EngineEventOf } from '../../../ports/engine-events.ts';
+import type { ParkedChannel } from '../../../ports/engine-state.ts';
 import { header } from '../ami/frame.ts';
 import type { Frame } from '../ami/frame.ts';
 import type { EventDecoder } from './decoding.ts';

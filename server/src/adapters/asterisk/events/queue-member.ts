@@ -1,4 +1,5 @@
-import type { EngineEventOf, QueueMember } from '../../../ports/engine.ts';
+import type { EngineEventOf } from '../../../ports/engine-events.ts';
+import type { QueueMember } from '../../../ports/engine-state.ts';
 import type { Frame, Header } from '../ami/frame.ts';
 import { header } from '../ami/frame.ts';
 import type { EventDecoder } from './decoding.ts';

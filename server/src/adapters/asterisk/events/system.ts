@@ -1,4 +1,6 @@
-import type { EngineEventOf, SipRefusal, WakeRequest } from '../../../ports/engine.ts';
+import type { EngineEventOf } from '../../../ports/engine-events.ts';
+import type { WakeRequest } from '../../../ports/engine-verbs.ts';
+import type { SipRefusal } from '../../../ports/engine.ts';
 import type { Frame } from '../ami/frame.ts';
 import { header } from '../ami/frame.ts';
 import { SECURITY_EVENTS, refusalOf } from './security.ts';

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { nodeId } from '@offhook/contract/ids.ts';
-import type { EngineEvent } from '../../../ports/engine.ts';
+import type { EngineEvent } from '../../../ports/engine-events.ts';
 import { readTranscript } from '../transcript.ts';
 
 const folder = new URL('../../../../test/transcripts/', import.meta.url);

@@ -1,4 +1,4 @@
-import type { EngineTrunkServer } from '../../../ports/engine.ts';
+import type { EngineTrunkServer } from '../../../ports/engine-state.ts';
 import { header } from '../ami/frame.ts';
 import type { Frame } from '../ami/frame.ts';
 import type { EventDecoder } from './decoding.ts';
