@@ -23,7 +23,8 @@ import { Counter } from './counter.ts';
 import { zoneCalendar } from './days.ts';
 import { figuresOf } from './figures.ts';
 import { isSettled } from './gaps.ts';
-import { SumTable, WallboardStore } from './store.ts';
+import { SumTable } from './sum-table.ts';
+import { WallboardStore } from './store.ts';
 import { SLOT_MS, fold, noSums, slotOf, writeSums } from './sums.ts';
 import { T0, at, emitted } from '../../../test/support/queue-story.ts';
 

@@ -12,7 +12,7 @@ import type { Gap } from './gaps.ts';
 import { countedBy } from './handling.ts';
 import { RecentSums } from './recent.ts';
 import { counts, reduce, skipGap } from './reduce.ts';
-import { SumTable } from './store.ts';
+import { SumTable } from './sum-table.ts';
 import type { Position, WallboardStore } from './store.ts';
 import { SLOT_MS, fold, noSums, take } from './sums.ts';
 import type { Count, Sums } from './sums.ts';

@@ -11,7 +11,7 @@ import type { SiteEvent } from '../../ports/live.ts';
 import { emptyBoard, readBoard, writeBoard } from './board.ts';
 import { countedBy } from './handling.ts';
 import { reduce } from './reduce.ts';
-import { SumTable } from './store.ts';
+import { SumTable } from './sum-table.ts';
 import { fold, noSums, take } from './sums.ts';
 import type { Sums } from './sums.ts';
 

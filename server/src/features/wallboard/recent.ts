@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Span, ZoneCalendar } from './days.ts';
-import { SumTable } from './store.ts';
+import { SumTable } from './sum-table.ts';
 import type { StoredSums } from './store.ts';
 import { SLOT_MS, fold, noSums, slotOf, take } from './sums.ts';
 import type { Count, Sums } from './sums.ts';

@@ -5,7 +5,7 @@ import { emptyBoard, readBoard, writeBoard } from './board.ts';
 import type { Board } from './board.ts';
 import { countedBy } from './handling.ts';
 import { counts, reduce, skipGap } from './reduce.ts';
-import { SumTable } from './store.ts';
+import { SumTable } from './sum-table.ts';
 import { SLOT_MS, noSums, take } from './sums.ts';
 import type { Sums } from './sums.ts';
 import { T0, at, emitted } from '../../../test/support/queue-story.ts';

@@ -5,7 +5,7 @@ import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { emptyBoard, readBoard, writeBoard } from './board.ts';
 import { reduce } from './reduce.ts';
-import { SumTable } from './store.ts';
+import { SumTable } from './sum-table.ts';
 import { take, writeSums } from './sums.ts';
 import { at, emitted } from '../../../test/support/queue-story.ts';
 
