@@ -20,7 +20,7 @@ import type { CallRecords } from '../ports/call-records.ts';
 import { createAsteriskEngine } from '../adapters/asterisk/engine.ts';
 import type { AsteriskEngine } from '../adapters/asterisk/engine.ts';
 import { celFile, recordingsDir, soundsDir, tlsDir } from '../adapters/asterisk/conf/instance.ts';
-import { moveMailboxes } from '../adapters/asterisk/mailbox-folders.ts';
+import { endLeftLocks, moveMailboxes } from '../adapters/asterisk/mailbox-folders.ts';
 import { MailboxMessages } from '../adapters/asterisk/mailbox-messages.ts';
 import { putMembers } from '../adapters/asterisk/put-members.ts';
 import { Nftables } from '../adapters/asterisk/nftables.ts';
@@ -29,6 +29,7 @@ import { findAddress } from '../adapters/asterisk/turn/external-address.ts';
 import { AcmeRenewal, acmeFiles } from '../adapters/certificates/acme/renewal.ts';
 import { CertificateKeeper } from '../adapters/certificates/keeper.ts';
 import { watchEngine } from '../adapters/asterisk/watch.ts';
+import { messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EngineSite } from '../ports/engine-site.ts';
@@ -86,6 +87,9 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
   const { config, log, clock } = options;
   const instance = await createInstance(config.data, config.node === null ? {} : { node: config.node });
   const node = nodeId(instance.node);
+  await endLeftLocks(instance).catch((error: unknown) =>
+    log.warn({ error: messageOf(error) }, 'locks of mailboxes that a crash left could not be ended'),
+  );
   const renewal = acmeOf(options, path.join(tlsDir(instance), 'acme'));
   const certificates = new CertificateKeeper({
     folder: tlsDir(instance),

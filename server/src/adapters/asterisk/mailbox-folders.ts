@@ -7,6 +7,7 @@ import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Site } from '../../ports/site.ts';
 import type { Instance } from './conf/instance.ts';
+import { endLocks, entriesOf, foldersIn } from './mailbox-locks.ts';
 
 const DAY_MS = 86_400_000;
 /** Days for which messages of a deleted person are kept, in case an earlier version restores the person. */
@@ -21,6 +22,14 @@ export const mailboxesDir = (instance: Pick<Instance, 'folder'>): string =>
 /** Folder of the messages of former holders of numbers. */
 export const asideDir = (instance: Pick<Instance, 'folder'>): string =>
   path.join(spoolDir(instance), 'voicemail-aside');
+/**
+ * Ends the locks that an earlier process left in folders of mailboxes: the engine loses each message that is left for a locked
+ * folder. Throws errors of the file system.
+ */
+export async function endLeftLocks(instance: Pick<Instance, 'folder'>): Promise<void> {
+  for (const parent of [mailboxesDir(instance), asideDir(instance)])
+    for (const mailbox of foldersIn(await entriesOf(parent))) await endLocks(path.join(parent, mailbox));
+}
 const Owners = z.record(z.string().regex(NUMBER), z.int().positive());
 
 /** True if it was moved, or does not exist; false where the target has messages. */
@@ -31,6 +40,8 @@ async function moved(from: string, to: string): Promise<boolean> {
     if (['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
     missing(error);
   }
+  // Work that began before the move cannot end its locks, because it knows the former path.
+  await endLocks(to);
   return true;
 }
 /** Owner of each number for whom its folder has messages; empty before the first move. Throws if it is damaged. */
