@@ -15,7 +15,7 @@ import { listenAsStandby } from '../http/standby.ts';
 import type { CallRecordBatch, CallRecords } from '../ports/call-records.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { SeenNode } from '../ports/site-nodes.ts';
-import type { VoicemailItem } from '../ports/voicemail.ts';
+import type { VoicemailItem, VoicemailPage } from '../ports/voicemail.ts';
 import {
   BODY_HEADER,
   HOME_PATH,
@@ -99,8 +99,12 @@ async function open(t: TestContext) {
       files,
       records,
       voicemail: {
-        async *list() {
-          yield* messages.slice();
+        async page(after) {
+          const at = Number(after);
+          return {
+            items: messages.slice(at, at + 1),
+            next: at + 1 < messages.length ? String(at + 1) : null,
+          };
         },
         audio: async ({ stem }) =>
           messages.some((one) => one.stem === stem)
@@ -164,7 +168,12 @@ test('home calls - the leading node lists, reads and deletes the voicemail of th
   const { voicemail } = leader(3);
   const listed = async (): Promise<VoicemailItem[]> => {
     const found: VoicemailItem[] = [];
-    for await (const one of voicemail.list(signal)) found.push(one);
+    let after: string | null = null;
+    do {
+      const page: VoicemailPage = await voicemail.page(after, signal);
+      found.push(...page.items);
+      after = page.next;
+    } while (after !== null);
     return found;
   };
   const [message, greeting] = [item('msg0000', '030901820'), item('msg0001', null)];

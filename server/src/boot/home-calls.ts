@@ -53,7 +53,7 @@ const HomeCall = z.discriminatedUnion('op', [
   z.object({ op: z.literal('read'), backup: z.boolean() }),
   z.object({ op: z.enum(['prove', 'put']), text: z.string() }),
   z.object({ op: z.literal('verify'), depth: z.enum(['all', 'changed']) }),
-  z.object({ op: z.literal('voicemail') }),
+  z.object({ op: z.literal('voicemail'), after: z.string().nullable() }),
   z.object({ op: z.literal('voicemail_audio'), item: Item }),
   z.object({ op: z.literal('voicemail_remove'), items: z.array(Item) }),
   z.object({ op: z.literal('records'), from: Checkpoint.nullable(), beats: z.boolean().optional() }),
@@ -76,7 +76,7 @@ export const HOME_ANSWERS = {
   reload: z.object({}),
   verify: Problems,
   unsettle: z.object({}),
-  voicemail: z.object({ items: z.array(Item) }),
+  voicemail: z.object({ items: z.array(Item), next: z.string().nullable() }),
   voicemail_audio: z.object({
     audio: z.array(z.object({ name: z.string(), base64: z.string() })).nullable(),
   }),
@@ -192,11 +192,8 @@ async function voicemailAnswer(
   signal: AbortSignal,
 ): Promise<object> {
   switch (call.op) {
-    case 'voicemail': {
-      const items: VoicemailItem[] = [];
-      for await (const item of voicemail.list(signal)) items.push(item);
-      return { items };
-    }
+    case 'voicemail':
+      return await voicemail.page(call.after, signal);
     case 'voicemail_audio': {
       const audio = await voicemail.audio(call.item, signal);
       const files = audio?.map(({ name, bytes }) => ({

@@ -141,7 +141,7 @@ export class HomeEngine implements FarConfig {
     caughtUpAt: () => this.#caughtUp,
   };
   readonly voicemail: Voicemail = {
-    list: (signal) => this.#voicemail(signal),
+    page: (after, signal) => this.#ask({ op: 'voicemail', after }, signal),
     audio: async (item, signal) => {
       const { audio } = await this.#ask({ op: 'voicemail_audio', item }, signal);
       return audio?.map(({ name, base64 }) => ({ name, bytes: Buffer.from(base64, 'base64') })) ?? null;
@@ -184,9 +184,6 @@ export class HomeEngine implements FarConfig {
     }
   }
 
-  async *#voicemail(signal: AbortSignal) {
-    yield* (await this.#ask({ op: 'voicemail' }, signal)).items;
-  }
   #headers(path: string, payload: string): Record<string, string> {
     const { own, secret } = this.#deps;
     const body = bodyHash(payload);

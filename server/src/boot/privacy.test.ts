@@ -6,9 +6,11 @@ import type { Voicemail } from '../ports/voicemail.ts';
 import { enginesOf } from './privacy.ts';
 
 const voicemailOf = (node: string): Voicemail => ({
-  async *list() {
-    yield { stem: node, mark: '', mailbox: '1003', former_owner: null, message: null };
-  },
+  page: () =>
+    Promise.resolve({
+      items: [{ stem: node, mark: '', mailbox: '1003', former_owner: null, message: null }],
+      next: null,
+    }),
   audio: () => Promise.resolve(null),
   remove: () => Promise.resolve(0),
 });
@@ -17,26 +19,26 @@ const engineSite = { node: nodeId('a'), voicemail: voicemailOf('a'), otherVoicem
 async function shown(of: ReturnType<typeof enginesOf>): Promise<(string | null)[][]> {
   const all: (string | null)[][] = [];
   for (const { node, voicemail } of await of) {
-    let read: string | null = null;
-    for await (const { stem } of voicemail?.list(new AbortController().signal) ?? []) read = stem;
-    all.push([node, read]);
+    const page = await voicemail?.page(null, new AbortController().signal);
+    all.push([node, page?.items[0]?.stem ?? null]);
   }
   return all;
 }
+
+const list = async () =>
+  [
+    { name: 'a', role: 'active' },
+    { name: 'b', role: 'home' },
+    { name: 'c', role: 'standby' },
+    { name: 'w', role: 'web' },
+    { name: 'x', role: 'home' },
+  ] as unknown as SeenNode[];
 
 test('privacy - a site of one node searches the voicemail of its engine', async () => {
   assert.deepEqual(await shown(enginesOf(engineSite, [], null)), [['a', 'a']]);
 });
 
 test('privacy - voicemail is read at home nodes, also silent ones; that of a standby is not', async () => {
-  const list = async () =>
-    [
-      { name: 'a', role: 'active' },
-      { name: 'b', role: 'home' },
-      { name: 'c', role: 'standby' },
-      { name: 'w', role: 'web' },
-      { name: 'x', role: 'home' },
-    ] as unknown as SeenNode[];
   assert.deepEqual(await shown(enginesOf(engineSite, ['b', 'silent'], { list })), [
     ['a', 'a'],
     ['b', 'b'],

@@ -29,10 +29,15 @@ export interface VoicemailAudio {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
+export interface VoicemailPage {
+  readonly items: readonly VoicemailItem[];
+  /** Null after the last mailbox. */
+  readonly next: string | null;
+}
 /** Voicemail in the files of one engine. Methods throw errors of the file system. */
 export interface Voicemail {
-  /** All items of the engine. */
-  list(signal: AbortSignal): AsyncIterable<VoicemailItem>;
+  /** Items of some mailboxes, each with all of its items. `after` is `next` of the page before, null for the first page. */
+  page(after: string | null, signal: AbortSignal): Promise<VoicemailPage>;
   /** Null where the item does not have this stem any more, or the engine uses its folder for longer than some seconds. */
   audio(item: VoicemailItem, signal: AbortSignal): Promise<readonly VoicemailAudio[] | null>;
   /** Deletes the files of each item, except where `audio` resolves to null. Resolves with the number of deleted items. */

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
+import { unlinkSync } from 'node:fs';
 import { link, mkdir, mkdtemp, readFile, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { silent } from '../../core/log.ts';
-import type { VoicemailItem, VoicemailMessage } from '../../ports/voicemail.ts';
+import type { VoicemailItem, VoicemailMessage, VoicemailPage } from '../../ports/voicemail.ts';
 import type { Instance } from './conf/instance.ts';
+import { endLeftLocks, moveMailboxes } from './mailbox-folders.ts';
 import { MailboxMessages } from './mailbox-messages.ts';
 
 const signal = new AbortController().signal;
@@ -35,16 +37,26 @@ async function spool() {
   const of = (...names: string[]): string => path.join(folder, 'spool', ...names);
   const waits: number[] = [];
   const warnings: string[] = [];
+  /** Called while something waits. */
+  const hooks = { waiting: async (): Promise<void> => {} };
   const voicemail = new MailboxMessages(
     { folder, ami_port: 1, ami_actions: { user: 'a', secret: 'b' } } as Instance,
     {
-      clock: { now: () => Date.now(), sleep: async (ms) => void waits.push(ms) },
+      clock: {
+        now: () => Date.now(),
+        sleep: async (ms) => {
+          waits.push(ms);
+          await hooks.waiting();
+        },
+      },
       log: { ...silent, warn: (_fields, text) => void warnings.push(text) },
     },
   );
   return {
+    instance: { folder },
     of,
     voicemail,
+    hooks,
     waits,
     warnings,
     write: async (name: string, text: string): Promise<void> => {
@@ -53,7 +65,12 @@ async function spool() {
     },
     items: async (): Promise<VoicemailItem[]> => {
       const found: VoicemailItem[] = [];
-      for await (const item of voicemail.list(signal)) found.push(item);
+      let after: string | null = null;
+      do {
+        const page: VoicemailPage = await voicemail.page(after, signal);
+        found.push(...page.items);
+        after = page.next;
+      } while (after !== null);
       return found.toSorted((a, b) => (a.stem < b.stem ? -1 : 1));
     },
     names: async (): Promise<string[]> =>
@@ -147,6 +164,76 @@ test('mailbox messages - reads every form of a caller', async () => {
   );
 });
 
+test('mailbox messages - reads what the engine wrote again after a forward with a comment', async () => {
+  await using mail = await spool();
+  const text = about('"A; B" <1008>', 'rdnis=1002');
+  await mail.write(`${INBOX}/msg0000.txt`, text);
+  await mail.write(
+    `${INBOX}/msg0001.txt`,
+    text.replaceAll(/^([a-z_]+)=/gm, '$1 = ').replaceAll('A; B', 'A\\; B'),
+  );
+  const [plain, again] = (await mail.items()).map(({ message }) => message);
+  assert.deepEqual(
+    [plain?.caller_name, plain?.caller_number, plain?.redirected_by],
+    ['A; B', '1008', '1002'],
+  );
+  assert.deepEqual(again, plain);
+});
+
+test('mailbox messages - a text that is kept beside a message is no audio, and is deleted with it', async () => {
+  await using mail = await spool();
+  for (const name of ['msg0000.txt', 'msg0000-bak.txt']) await mail.write(`${INBOX}/${name}`, about('1008'));
+  for (const name of ['msg0000.wav', 'msg0000-bak.wav']) await mail.write(`${INBOX}/${name}`, 'audio');
+  const items = await mail.items();
+  const audio = await mail.voicemail.audio(items[0]!, signal);
+  assert.deepEqual(audio?.map(({ name }) => name).toSorted(), ['msg0000-bak.wav', 'msg0000.wav']);
+  assert.equal(await mail.voicemail.remove(items, signal), 1);
+  assert.deepEqual(await mail.names(), []);
+});
+
+test('mailbox messages - a greeting that its owner replaces while it is read has no audio', async () => {
+  await using mail = await spool();
+  const name = 'voicemail/default/1003/unavail.wav';
+  await mail.write(name, 'audio');
+  const [greeting] = await mail.items();
+  let reads = 0;
+  const item = {
+    ...greeting!,
+    // It is read once before the folder is, and once after it.
+    get message() {
+      reads += 1;
+      if (reads === 2) unlinkSync(mail.of(name));
+      return null;
+    },
+  };
+  assert.equal(await mail.voicemail.audio(item, signal), null);
+  assert.equal(reads, 2);
+});
+
+test('mailbox messages - a page ends with a mailbox, and the next one continues after it', async () => {
+  await using mail = await spool();
+  const name = (n: number): string => `msg${String(n).padStart(4, '0')}`;
+  for (let n = 0; n < 1_001; n += 1) await mail.write(`${INBOX}/${name(n)}.txt`, about('1008'));
+  await mail.write('voicemail/default/1004/INBOX/msg0000.txt', about('1008'));
+  await mail.write('voicemail-aside/1003-7/INBOX/msg0000.txt', about('1008'));
+  const first = await mail.voicemail.page(null, signal);
+  assert.deepEqual(
+    [first.items.length, new Set(first.items.map(({ mailbox }) => mailbox))],
+    [1_001, new Set(['1003'])],
+  );
+  const second = await mail.voicemail.page(first.next, signal);
+  assert.deepEqual(
+    [second.items.map(({ mailbox, former_owner }) => [mailbox, former_owner]), second.next],
+    [
+      [
+        ['1004', null],
+        ['1003', 7],
+      ],
+      null,
+    ],
+  );
+});
+
 test('mailbox messages - deletes all files of an item and no others', async () => {
   await using mail = await spool();
   for (const name of ['msg0001', 'msg0010', 'msg0011']) await mail.write(`${INBOX}/${name}.txt`, about(name));
@@ -202,6 +289,58 @@ test('mailbox messages - ends a lock of its own that a crash left, and no other 
   await mail.write(lock, '');
   await mail.items();
   assert.deepEqual(await mail.names(), [lock]);
+});
+
+test('mailbox messages - a lock of the engine that a crash left costs the time of one wait, not one for each message', async () => {
+  await using mail = await spool();
+  for (const name of ['msg0000', 'msg0001', 'msg0002'])
+    await mail.write(`${INBOX}/${name}.txt`, about('1008'));
+  await mail.write('voicemail/default/1003/Old/msg0000.txt', about('1008'));
+  await mail.write(`${INBOX}/.lock`, '');
+  const items = await mail.items();
+  assert.equal(await mail.voicemail.remove(items, signal), 1);
+  const once = mail.waits.length;
+  assert.ok(once < 110, `${once} waits`);
+  for (const item of items) assert.equal(await mail.voicemail.audio(item, signal), null);
+  assert.equal(mail.waits.length, once);
+  await mail.items();
+  assert.equal(await mail.voicemail.audio(items[0]!, signal), null);
+  assert.ok(mail.waits.length > once + 90, `${mail.waits.length} waits`);
+});
+
+test('mailbox messages - a start ends the locks of this service that a crash left, in mailboxes and aside', async () => {
+  await using mail = await spool();
+  const foreign = 'voicemail/default/1003/Old/.lock';
+  for (const folder of [INBOX, 'voicemail-aside/1003-7/INBOX']) {
+    await mail.write(`${folder}/.lock-offhook`, '');
+    await link(mail.of(folder, '.lock-offhook'), mail.of(folder, '.lock'));
+  }
+  await mail.write(foreign, '');
+  await endLeftLocks(mail.instance);
+  assert.deepEqual(await mail.names(), [foreign]);
+});
+
+test('mailbox messages - a mailbox that is moved while it is locked keeps no lock', async () => {
+  await using mail = await spool();
+  await mail.write(`${INBOX}/.lock-offhook`, '');
+  await link(mail.of(INBOX, '.lock-offhook'), mail.of(INBOX, '.lock'));
+  await mail.write(`${INBOX}/msg0000.txt`, about('1008'));
+  await mail.write('voicemail-owners.json', '{"1003":7}');
+  const { instance } = mail;
+  const options = { clock: { now: () => Date.now(), sleep: () => Promise.resolve() }, log: silent };
+  await moveMailboxes(instance as Instance, { '1003': 8 }, options);
+  assert.deepEqual(await mail.names(), ['voicemail-aside/1003-7/INBOX/msg0000.txt', 'voicemail-owners.json']);
+});
+
+test('mailbox messages - an interruption shows the lamps of the messages that were deleted before it', async () => {
+  await using mail = await spool();
+  await mail.write(`${INBOX}/msg0000.txt`, about('1008'));
+  await mail.write('voicemail/default/1003/Old/msg0000.txt', about('1008'));
+  await mail.write('voicemail/default/1003/Old/.lock', '');
+  const items = await mail.items();
+  mail.hooks.waiting = () => Promise.reject(new Error('stopped'));
+  await assert.rejects(mail.voicemail.remove(items, signal), /stopped/);
+  assert.deepEqual(mail.warnings, ['lamps may still show messages that were deleted']);
 });
 
 test('mailbox messages - a message that is being left is no item before the engine has abandoned it', async () => {

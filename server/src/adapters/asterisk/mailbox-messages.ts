@@ -1,21 +1,30 @@
 /** Messages and greetings in the spool of an engine, also those that were moved aside (mailbox-folders.ts). */
 import { hash } from 'node:crypto';
 import type { Dirent } from 'node:fs';
-import { link, readFile, readdir, stat, unlink, writeFile } from 'node:fs/promises';
+import { readFile, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf } from '../../core/errors.ts';
 import { missing, textOf } from '../../core/files.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Voicemail, VoicemailAudio, VoicemailItem, VoicemailMessage } from '../../ports/voicemail.ts';
+import type {
+  Voicemail,
+  VoicemailAudio,
+  VoicemailItem,
+  VoicemailMessage,
+  VoicemailPage,
+} from '../../ports/voicemail.ts';
 import { AmiConnection } from './ami/connection.ts';
 import type { Instance } from './conf/instance.ts';
 import { ASIDE, asideDir, mailboxesDir, spoolDir } from './mailbox-folders.ts';
+import { MailboxLocks, entriesOf, foldersIn } from './mailbox-locks.ts';
 
 /*
  * <mailbox>/<folder>/msg0000.txt    ; comments, [message], then one key=value a line: origmailbox= rdnis=(unknown|number)
  *                                   callerid=("name" <number>|number|name|Unknown) origtime=(unix seconds) duration=(seconds)
+ *                                   written as key = value, with \; for ;, once it was forwarded with a comment
  * <mailbox>/<folder>/msg0000.wav    its audio; msg0000intro.wav: what was said when it was forwarded
+ * <mailbox>/<folder>/msg0000-bak.*  text and audio before that comment
  * <mailbox>/tmp/Ab3dE9[.wav]        text and audio of a message that is being left
  * <mailbox>/unavail.wav             a greeting
  */
@@ -28,11 +37,8 @@ const STEM = /^voicemail(?:\/default|-aside)(?:\/(?!\.)[^/]+){2,3}$/;
 /** Time after which a message that was being left is one that the engine abandoned when it ended. */
 const ABANDONED_MS = 3_600_000;
 
-/** The engine changes a folder only while it has made this file, as another name of a file of its own. */
-const LOCK = '.lock';
-const OWN_LOCK = '.lock-offhook';
-const LOCK_MS = 50;
-const LOCK_TRIES = 100;
+/** Number of items after which a page ends with the mailbox that was read. */
+const PAGE_ITEMS = 1_000;
 const LAMPS_MS = 5_000;
 
 /** Names of files by the first group of `pattern`. */
@@ -44,10 +50,6 @@ function grouped(pattern: RegExp, entries: readonly Dirent[]): Map<string, strin
   }
   return found;
 }
-const entriesOf = async (folder: string): Promise<readonly Dirent[]> =>
-  (await readdir(folder, { withFileTypes: true }).catch(missing)) ?? [];
-const foldersIn = (entries: readonly Dirent[]): string[] =>
-  entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 
 /** The name of the file with what the engine stored about a message; it has no ending while the message is being left. */
 const aboutOf = (base: string): string => (MESSAGE.test(base) ? `${base}.txt` : base);
@@ -57,7 +59,11 @@ function messageIn(text: string, folder: string): VoicemailMessage {
   const fields = new Map(
     text.split('\n').map((line) => {
       const at = line.indexOf('=');
-      return [line.slice(0, Math.max(at, 0)), line.slice(at + 1).trim()] as const;
+      const value = line
+        .slice(at + 1)
+        .trim()
+        .replaceAll('\\;', ';');
+      return [line.slice(0, Math.max(at, 0)).trim(), value] as const;
     }),
   );
   const value = (key: string): string | null => fields.get(key) || null;
@@ -92,52 +98,78 @@ export class MailboxMessages implements Voicemail {
   readonly #instance: Instance;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #locks: MailboxLocks;
 
   constructor(instance: Instance, { clock, log }: { readonly clock: Clock; readonly log: Log }) {
     this.#instance = instance;
     this.#clock = clock;
     this.#log = log;
+    this.#locks = new MailboxLocks(clock);
   }
-  async *list(signal: AbortSignal): AsyncGenerator<VoicemailItem> {
-    const here = mailboxesDir(this.#instance);
-    for (const mailbox of foldersIn(await entriesOf(here)))
-      yield* this.#mailbox(path.join(here, mailbox), { mailbox, former_owner: null }, signal);
-    const aside = asideDir(this.#instance);
-    for (const name of foldersIn(await entriesOf(aside))) {
-      const [, mailbox, owner] = ASIDE.exec(name) ?? [];
-      if (mailbox === undefined) continue;
-      yield* this.#mailbox(path.join(aside, name), { mailbox, former_owner: Number(owner) }, signal);
+  async page(after: string | null, signal: AbortSignal): Promise<VoicemailPage> {
+    const items: VoicemailItem[] = [];
+    for (const { place, folder, ...of } of await this.#mailboxes()) {
+      if (after !== null && place <= after) continue;
+      signal.throwIfAborted();
+      for await (const item of this.#mailbox(folder, of, signal)) items.push(item);
+      if (items.length >= PAGE_ITEMS) return { items, next: place };
     }
+    return { items, next: null };
   }
   async audio(item: VoicemailItem, signal: AbortSignal): Promise<readonly VoicemailAudio[] | null> {
     return await this.#with(item, signal, async (folder, names) => {
       const about = item.message === null ? null : aboutOf(path.basename(item.stem));
-      const audio = names.filter((name) => name !== about);
-      return await Promise.all(
-        audio.map(async (name) => ({ name, bytes: await readFile(path.join(folder, name)) })),
+      const audio = names.filter((name) => name !== about && !name.endsWith('.txt'));
+      const files = await Promise.all(
+        audio.map(async (name) => {
+          const bytes = await readFile(path.join(folder, name)).catch(missing);
+          return bytes === null ? null : { name, bytes };
+        }),
       );
+      // No lock keeps the owner from replacing a greeting meanwhile.
+      const found = files.filter((file) => file !== null);
+      return found.length === 0 && audio.length > 0 ? null : found;
     });
   }
   async remove(items: readonly VoicemailItem[], signal: AbortSignal): Promise<number> {
     const changed = new Set<string>();
     let removed = 0;
-    for (const item of items) {
-      signal.throwIfAborted();
-      const done = await this.#with(item, signal, async (folder, names) => {
-        // Last, because an item is found by this file after an interruption.
-        const about = aboutOf(path.basename(item.stem));
-        for (const name of names.toSorted((a, b) => Number(a === about) - Number(b === about)))
-          await unlink(path.join(folder, name)).catch(missing);
-        return true;
-      });
-      if (done === null) continue;
-      removed += 1;
-      if (item.message !== null && item.former_owner === null) changed.add(item.mailbox);
+    try {
+      for (const item of items) {
+        signal.throwIfAborted();
+        const done = await this.#with(item, signal, async (folder, names) => {
+          // Last, because an item is found by this file after an interruption.
+          const about = aboutOf(path.basename(item.stem));
+          for (const name of names.toSorted((a, b) => Number(a === about) - Number(b === about)))
+            await unlink(path.join(folder, name)).catch(missing);
+          return true;
+        });
+        if (done === null) continue;
+        removed += 1;
+        if (item.message !== null && item.former_owner === null) changed.add(item.mailbox);
+      }
+    } finally {
+      if (changed.size > 0) await this.#showLamps([...changed]);
     }
-    if (changed.size > 0) await this.#showLamps([...changed]);
     return removed;
   }
 
+  /** In the order of `place`: those that were moved aside come last, so that one that is moved meanwhile is found there. */
+  async #mailboxes() {
+    const found = foldersIn(await entriesOf(mailboxesDir(this.#instance))).map((mailbox) => ({
+      place: `a/${mailbox}`,
+      folder: path.join(mailboxesDir(this.#instance), mailbox),
+      mailbox,
+      former_owner: null as number | null,
+    }));
+    for (const name of foldersIn(await entriesOf(asideDir(this.#instance)))) {
+      const [, mailbox, owner] = ASIDE.exec(name) ?? [];
+      if (mailbox === undefined) continue;
+      const folder = path.join(asideDir(this.#instance), name);
+      found.push({ place: `b/${name}`, folder, mailbox, former_owner: Number(owner) });
+    }
+    return found.toSorted((a, b) => (a.place < b.place ? -1 : 1));
+  }
   async *#mailbox(
     folder: string,
     of: Pick<VoicemailItem, 'mailbox' | 'former_owner'>,
@@ -156,8 +188,8 @@ export class MailboxMessages implements Voicemail {
     of: Pick<VoicemailItem, 'mailbox' | 'former_owner'>,
   ): AsyncGenerator<VoicemailItem> {
     const name = path.basename(folder);
+    await this.#locks.endLeft(folder);
     const entries = await entriesOf(folder);
-    if (entries.some((entry) => entry.name === OWN_LOCK)) await unlock(folder);
     const pattern = name === UNFINISHED_FOLDER ? UNFINISHED : MESSAGE;
     for (const [base, names] of grouped(pattern, entries)) {
       if (name === UNFINISHED_FOLDER && !(await this.#isAbandoned(folder, names))) continue;
@@ -190,22 +222,7 @@ export class MailboxMessages implements Voicemail {
         return null;
       return await work(folder, names);
     };
-    return message === null ? await inFolder() : await this.#locked(folder, signal, inFolder);
-  }
-  async #locked<T>(folder: string, signal: AbortSignal, work: () => Promise<T | null>): Promise<T | null> {
-    const own = path.join(folder, OWN_LOCK);
-    if ((await writeFile(own, '', { mode: 0o600 }).catch(missing)) === null) return null;
-    try {
-      for (let tries = 1; ; tries += 1) {
-        const got = await linked(own, path.join(folder, LOCK)).catch(missing);
-        if (got === true) return await work();
-        // The folder was moved meanwhile, or something else keeps the lock.
-        if (got === null || tries === LOCK_TRIES) return null;
-        await this.#clock.sleep(LOCK_MS, signal);
-      }
-    } finally {
-      await unlock(folder);
-    }
+    return message === null ? await inFolder() : await this.#locks.during(folder, signal, inFolder);
   }
   /** The engine reads a mailbox that it did not change itself only when it is asked to. */
   async #showLamps(mailboxes: readonly string[]): Promise<void> {
@@ -225,21 +242,4 @@ export class MailboxMessages implements Voicemail {
       this.#log.warn({ error: messageOf(error) }, 'lamps may still show messages that were deleted');
     }
   }
-}
-/** False where the engine, or another program, has the lock. */
-async function linked(own: string, lock: string): Promise<boolean> {
-  try {
-    await link(own, lock);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  }
-}
-/** Ends a lock of this program, also one that a crash left; one of the engine stays. */
-async function unlock(folder: string): Promise<void> {
-  const [own, lock] = [path.join(folder, OWN_LOCK), path.join(folder, LOCK)];
-  const [mine, held] = await Promise.all([own, lock].map((file) => stat(file).catch(missing)));
-  if (mine?.ino !== undefined && mine.ino === held?.ino) await unlink(lock).catch(missing);
-  await unlink(own).catch(missing);
 }

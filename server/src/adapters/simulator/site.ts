@@ -88,9 +88,7 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
     },
     // Nobody leaves a message at the simulator.
     voicemail: {
-      async *list() {
-        yield* [];
-      },
+      page: () => Promise.resolve({ items: [], next: null }),
       audio: () => Promise.resolve(null),
       remove: () => Promise.resolve(0),
     },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { extensionSubject, numberSubject } from '../../numbers/subject.ts';
 import type { Subject } from '../../numbers/subject.ts';
@@ -33,20 +34,27 @@ function item(
     message: message === null ? null : { ...whole, ...message },
   };
 }
-/** The voicemail of an engine in memory; `state.away` makes it unreachable. */
+/** The voicemail of an engine in memory, a page for each item; `state.away` makes it unreachable, and `state.locked` has stems. */
 function engine(items: VoicemailItem[]) {
-  const state = { away: false };
+  const state = {
+    away: false,
+    locked: new Set<string>(),
+    read: [] as string[],
+    code: 'engine_unavailable' as ErrorCode,
+  };
   const reach = (): void => {
-    if (state.away) throw new ServiceError('engine_unavailable', 'the engine b is away');
+    if (state.away) throw new ServiceError(state.code, 'the engine b is away');
   };
   const voicemail: Voicemail = {
-    async *list() {
+    async page(after) {
       reach();
-      yield* items.slice();
+      const at = Number(after);
+      return { items: items.slice(at, at + 1), next: at + 1 < items.length ? String(at + 1) : null };
     },
     async audio({ stem }) {
       reach();
-      return [{ name: `${stem}.wav`, bytes: Buffer.from('audio') }];
+      state.read.push(stem);
+      return state.locked.has(stem) ? null : [{ name: `${stem}.wav`, bytes: Buffer.from('audio') }];
     },
     async remove(wanted) {
       reach();
@@ -163,11 +171,12 @@ test('voicemail - an engine that is away is named, and searched again once it is
 
 test('voicemail - an engine that is lost after the search deleted nothing, and is named', async () => {
   const { b, data } = rig();
-  const list = b.voicemail.list.bind(b.voicemail);
+  const page = b.voicemail.page.bind(b.voicemail);
   Object.assign(b.voicemail, {
-    async *list() {
-      yield* list(signal);
+    async page(after: string | null) {
+      const found = await page(after, signal);
       b.state.away = true;
+      return found;
     },
   });
   assert.deepEqual(await data.erase(NUMBER, 'erased-1', signal), { voicemail: OF_NUMBER.length });

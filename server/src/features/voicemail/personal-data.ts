@@ -2,7 +2,7 @@ import { rfc3339OrNull } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Subject } from '../../numbers/subject.ts';
 import type { KnownAbout, PersonalData, Places } from '../../ports/privacy.ts';
-import type { Voicemail, VoicemailAudio, VoicemailItem } from '../../ports/voicemail.ts';
+import type { Voicemail, VoicemailAudio, VoicemailItem, VoicemailPage } from '../../ports/voicemail.ts';
 
 export interface EngineVoicemail {
   /** Name of the node. */
@@ -73,7 +73,12 @@ export class VoicemailData implements PersonalData {
       }
       const items: VoicemailItem[] = [];
       await this.#reached(node, undefined, async () => {
-        for await (const item of voicemail.list(signal)) if (isAbout(subject, owner, item)) items.push(item);
+        let after: string | null = null;
+        do {
+          const page: VoicemailPage = await voicemail.page(after, signal);
+          for (const item of page.items) if (isAbout(subject, owner, item)) items.push(item);
+          after = page.next;
+        } while (after !== null);
       });
       if (items.length > 0) yield { node, voicemail, items };
     }
