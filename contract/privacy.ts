@@ -65,7 +65,11 @@ export const Erasure = z
     before: Places.nullable().describe('Where it was found, rows by table; null before the search.'),
     erased: Places.describe('Changed or deleted rows by table, since the last start.'),
     after: Places.nullable().describe('Rows still found at the end, by table; normally none.'),
-    verified: z.boolean().describe('True when a second search found nothing.'),
+    verified: z
+      .boolean()
+      .describe(
+        'True when a second search found nothing where it searched; `remains` names nodes that it did not reach.',
+      ),
     remains: z
       .array(z.object({ where: z.string(), until: z.string().nullable(), why: z.string() }))
       .describe('Data that was not erased, the reason, and when it expires; null for never.'),

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { nodeId } from '@offhook/contract/ids.ts';
 import type { SeenNode } from '../ports/site-nodes.ts';
 import type { Voicemail } from '../ports/voicemail.ts';
-import { enginesOf } from './privacy.ts';
+import { enginesOf, recordingNodesOf } from './privacy.ts';
 
 const voicemailOf = (node: string): Voicemail => ({
   page: () =>
@@ -46,4 +46,15 @@ test('privacy - voicemail is read at home nodes, also silent ones; that of a sta
     ['x', 'x'],
     ['c', null],
   ]);
+});
+
+test('privacy - home nodes keep recordings for themselves where no folder is shared', async () => {
+  const configured = ['silent', 'b'];
+  const [own, shared] = [
+    { node: 'a', sharedFiles: null },
+    { node: 'a', sharedFiles: '/shared' },
+  ];
+  assert.deepEqual(await recordingNodesOf(own, configured, { list }), ['b', 'silent', 'x']);
+  assert.deepEqual(await recordingNodesOf(own, [], null), []);
+  assert.deepEqual(await recordingNodesOf(shared, configured, { list }), []);
 });

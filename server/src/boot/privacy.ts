@@ -21,37 +21,50 @@ export interface PrivacyParts extends CallParts {
   readonly connectors: Pick<Connectors, 'data'>;
 }
 
+/** Nodes by the role of their engines; `configured`: the nodes of the engines in the configuration. */
+async function nodesOf(
+  own: string,
+  configured: readonly string[],
+  nodes: Pick<SiteNodes, 'list'> | null,
+): Promise<{ readonly homes: readonly string[]; readonly standbys: readonly string[] }> {
+  const homes = new Set(configured);
+  const standbys = new Set<string>();
+  for (const { name, role } of (await nodes?.list()) ?? [])
+    if (role === 'home') homes.add(name);
+    else if (role !== 'web' && name !== own) standbys.add(name);
+  return { homes: [...homes], standbys: [...standbys] };
+}
 /**
- * The engines of this node, of home nodes, and of standbys, whose messages are those of the time in which they led. `configured`: the
- * nodes of the engines in the configuration.
+ * The engines of this node, of home nodes, and of standbys, whose messages are those of the time in which they led.
  */
 export async function enginesOf(
   engineSite: Pick<EngineSite, 'node' | 'voicemail' | 'otherVoicemail'>,
   configured: readonly string[],
   nodes: Pick<SiteNodes, 'list'> | null,
 ): Promise<readonly EngineVoicemail[]> {
-  const homes = new Set(configured);
-  const standbys = new Set<string>();
-  for (const { name, role } of (await nodes?.list()) ?? [])
-    if (role === 'home') homes.add(name);
-    else if (role !== 'web' && name !== engineSite.node) standbys.add(name);
+  const { homes, standbys } = await nodesOf(engineSite.node, configured, nodes);
   return [
     { node: engineSite.node, voicemail: engineSite.voicemail },
-    ...Array.from(homes, (node) => ({ node, voicemail: engineSite.otherVoicemail(node) })),
-    ...Array.from(standbys, (node) => ({ node, voicemail: null })),
+    ...homes.map((node) => ({ node, voicemail: engineSite.otherVoicemail(node) })),
+    ...standbys.map((node) => ({ node, voicemail: null })),
   ];
+}
+/** Home nodes that keep their recordings for themselves. A standby deletes those that were erased once it leads. */
+export async function recordingNodesOf(
+  { node, sharedFiles }: { readonly node: string; readonly sharedFiles: string | null },
+  configured: readonly string[],
+  nodes: Pick<SiteNodes, 'list'> | null,
+): Promise<readonly string[]> {
+  if (sharedFiles !== null) return [];
+  return (await nodesOf(node, configured, nodes)).homes.toSorted();
 }
 /** Runs the migrations and resumes interrupted jobs. */
 export function createPrivacy(parts: PrivacyParts): Promise<Privacy> {
   const { audit, callbacks, callerRules, clock, config, connectors, directory, engineSite, exports } = parts;
   const { history, log, objects, phonebook, presence, push, records, store } = parts;
+  const configured = (): readonly string[] => directory.config().engines.map(({ node }) => node);
   const voicemail = new VoicemailData({
-    engines: () =>
-      enginesOf(
-        engineSite,
-        directory.config().engines.map(({ node }) => node),
-        parts.nodes,
-      ),
+    engines: () => enginesOf(engineSite, configured(), parts.nodes),
     ownerOf: (number) => mailboxOwners(objects.applied())[number],
   });
   return Privacy.open({
@@ -61,8 +74,9 @@ export function createPrivacy(parts: PrivacyParts): Promise<Privacy> {
       ...[history, audit, presence, callbacks, callerRules, connectors, phonebook, push].map(
         ({ data }) => data,
       ),
-      voicemail,
       exports.data,
+      // Last, because a file of it that cannot be read ends the job.
+      voicemail,
     ],
     directory,
     audit,
@@ -75,6 +89,9 @@ export function createPrivacy(parts: PrivacyParts): Promise<Privacy> {
     forget: (until) => engineSite.callRecords.forget(until),
     forgetRows: async () => !(await Promise.all([store, records].map((one) => one.forget()))).includes(false),
     unreached: () => voicemail.unreached(),
+    lackingAudio: () => voicemail.lackingAudio(),
+    recordingNodes: () =>
+      recordingNodesOf({ node: engineSite.node, sharedFiles: config.sharedFiles }, configured(), parts.nodes),
     remains: remainsOf(config.journalDays),
   });
 }

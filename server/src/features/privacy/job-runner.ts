@@ -7,7 +7,7 @@ import type { Subject } from '../../numbers/subject.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { KnownAbout } from '../../ports/privacy.ts';
 import { enter } from './ledger.ts';
-import { unreachedVoicemail } from './remains.ts';
+import { lackingAudio, unreachedVoicemail } from './remains.ts';
 import type { Missing, PrivacyDeps } from './service.ts';
 import type { JobRow, Tables } from './store.ts';
 import { countAll, eraseAll, fileOf } from './work.ts';
@@ -75,7 +75,9 @@ export class JobRunner {
       this.#stop.signal,
     );
     const unreached = this.#deps.unreached();
-    const gone = { files: done.files_gone, traces: await this.#deps.forgetRows(), unreached };
+    const recordings = await this.#deps.recordingNodes();
+    const traces = await this.#deps.forgetRows();
+    const gone = { files: done.files_gone, traces, unreached, recordings };
     const finished_ms = clock.now();
     await store.transaction<Tables, void>(async (trx) => {
       await trx
@@ -104,7 +106,10 @@ export class JobRunner {
     const { holders, clock } = this.#deps;
     let items = 0;
     const count = (n: number): void => void (items = n);
-    const missing = (): Missing => unreachedVoicemail(this.#deps.unreached());
+    const missing = (): Missing => [
+      ...unreachedVoicemail(this.#deps.unreached()),
+      ...lackingAudio(this.#deps.lackingAudio()),
+    ];
     const pieces = fileOf(
       holders,
       known(this.#deps.directory, subject),

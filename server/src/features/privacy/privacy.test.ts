@@ -61,6 +61,8 @@ async function rig(
   let forgotten = 0;
   const traces = { gone: true };
   const unreached: string[] = [];
+  const recordings: string[] = [];
+  const lacking = { audio: 0 };
   const open = (): Promise<Privacy> =>
     Privacy.open({
       store: temp.store,
@@ -76,6 +78,8 @@ async function rig(
       forget: () => Promise.resolve(void (forgotten += 1)),
       forgetRows: () => Promise.resolve(traces.gone),
       unreached: () => unreached,
+      lackingAudio: () => lacking.audio,
+      recordingNodes: () => Promise.resolve(recordings),
       remains: remainsOf(7),
     });
   let privacy = await open();
@@ -113,6 +117,8 @@ async function rig(
     forgotten: () => forgotten,
     traces,
     unreached,
+    recordings,
+    lacking,
     async erase(body: object): Promise<Erasure> {
       const reply = await call('admin', 'POST', '/api/v1/privacy/erasures', body);
       assert.equal(reply.statusCode, 202, reply.payload);
@@ -172,12 +178,23 @@ test('privacy - a proof reports where the database keeps former bytes', async (t
   assert.deepEqual([state, remains[3]?.where], ['done', 'the files and the log of the database']);
 });
 
+test('privacy - a proof names the nodes on whose machines recordings stay', async (t) => {
+  const r = await rig(t);
+  r.recordings.push('b', 'x');
+  const { id } = await r.erase({ number: NUMBER, reason: 'Request' });
+  const { remains } = await r.done(id);
+  assert.deepEqual(
+    remains.map(({ where }) => where).filter((where) => where.includes('recordings')),
+    ['files of recordings at the nodes b, x'],
+  );
+});
+
 test('privacy - an erasure and an export name the engines whose voicemail was not searched', async (t) => {
   const r = await rig(t);
   r.unreached.push('b', 'c');
   const missing = {
     where: 'voicemail at the engines of the nodes b, c',
-    why: 'A home node is searched while it runs, a standby only once it leads: repeat the request then.',
+    why: 'The node was away, or its files could not be read: see its log. A home node is searched while it runs, a standby only once it leads: repeat the request then.',
   };
   const { id } = await r.erase({ number: NUMBER, reason: 'Request' });
   const { remains } = await r.done(id);
@@ -202,6 +219,13 @@ test('privacy - an erasure and an export name the engines whose voicemail was no
   };
   assert.deepEqual(await exported(), { missing: [missing], file: [missing] });
   r.unreached.length = 0;
+  r.lacking.audio = 2;
+  const mute = {
+    where: 'audio of 2 voicemail messages',
+    why: 'The owner moved or deleted it meanwhile, or the engine keeps its folder locked: request the export again.',
+  };
+  assert.deepEqual(await exported(), { missing: [mute], file: [mute] });
+  r.lacking.audio = 0;
   assert.deepEqual(await exported(), { missing: [], file: [] });
 });
 

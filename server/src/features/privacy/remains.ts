@@ -13,7 +13,17 @@ export const unreachedVoicemail = (nodes: readonly string[]): Missing =>
     : [
         {
           where: `voicemail at the engines of the nodes ${nodes.join(', ')}`,
-          why: 'A home node is searched while it runs, a standby only once it leads: repeat the request then.',
+          why: 'The node was away, or its files could not be read: see its log. A home node is searched while it runs, a standby only once it leads: repeat the request then.',
+        },
+      ];
+/** Voicemail of an export without its audio. */
+export const lackingAudio = (n: number): Missing =>
+  n === 0
+    ? []
+    : [
+        {
+          where: n === 1 ? 'audio of 1 voicemail message' : `audio of ${n} voicemail messages`,
+          why: 'The owner moved or deleted it meanwhile, or the engine keeps its folder locked: request the export again.',
         },
       ];
 /** Data that an erasure leaves, with location, end of storage and reason. */
@@ -69,6 +79,15 @@ export const remainsOf =
             },
           ]),
       ...unreachedVoicemail(gone.unreached).map((one) => ({ ...one, until: null })),
+      ...(gone.recordings.length === 0
+        ? []
+        : [
+            {
+              where: `files of recordings at the nodes ${gone.recordings.join(', ')}`,
+              until: null,
+              why: 'Without OFFHOOK_SHARED_FILES the recordings of the engine of a home node lie on its machine, where they are not deleted: delete the files of erased recordings there.',
+            },
+          ]),
       {
         where: 'logs, backups, and systems that were sent events or files',
         until: null,

@@ -41,6 +41,8 @@ export interface Gone {
   readonly traces: boolean;
   /** Nodes of the engines whose voicemail was not searched. */
   readonly unreached: readonly string[];
+  /** Nodes that keep the recordings of their engines for themselves. */
+  readonly recordings: readonly string[];
 }
 export interface PrivacyDeps {
   readonly store: Store;
@@ -59,6 +61,10 @@ export interface PrivacyDeps {
   readonly forget?: (signal: AbortSignal) => Promise<void>;
   /** Nodes of the engines whose voicemail the last search did not reach. */
   unreached(): readonly string[];
+  /** Number of voicemail items of the last export without their audio. */
+  lackingAudio(): number;
+  /** Nodes other than this one on whose machines recordings lie that cannot be deleted from here. Throws `store_unavailable`. */
+  recordingNodes(): Promise<readonly string[]>;
   /** True if the former bytes of erased data are gone from the database files. */
   forgetRows(): Promise<boolean>;
   remains(subject: Subject, at_ms: number, gone: Gone): Remains;

@@ -157,6 +157,34 @@ test('voicemail - an export has the messages of a mailbox with their audio, and 
   assert.equal((await collected(NUMBER)).length, OF_NUMBER.length + 1);
 });
 
+test('voicemail - an export has no audio of what was left for another holder, and counts the audio that it lacks', async () => {
+  const { a, data, collected } = rig();
+  a.state.locked.add('own').add('forwarded');
+  const found = await collected(extensionSubject('1003'));
+  assert.deepEqual(
+    found.map(({ value }) => {
+      const { audio } = value as { audio?: readonly unknown[] | null };
+      return audio === undefined ? 'none' : (audio?.length ?? null);
+    }),
+    [null, 1, 'none', 1, null, 1, 1],
+  );
+  assert.ok(!a.state.read.includes('former holder'));
+  assert.equal(data.lackingAudio(), 2);
+  assert.equal(data.unreached().length, 0);
+  a.state.locked.clear();
+  await collected(extensionSubject('1003'));
+  assert.equal(data.lackingAudio(), 0);
+});
+
+for (const code of ['internal', 'overloaded'] as const)
+  test(`voicemail - an engine whose node answers ${code} is named`, async () => {
+    const { b, data, collected } = rig();
+    Object.assign(b.state, { away: true, code });
+    assert.equal((await collected(NUMBER)).length, OF_NUMBER.length);
+    assert.deepEqual([data.unreached(), data.lackingAudio()], [['b'], 0]);
+    assert.deepEqual(await data.count(NUMBER, signal), { voicemail: OF_NUMBER.length });
+  });
+
 test('voicemail - an engine that is away is named, and searched again once it is back', async () => {
   const { b, data, collected } = rig();
   b.state.away = true;

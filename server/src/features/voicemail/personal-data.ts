@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { rfc3339OrNull } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Subject } from '../../numbers/subject.ts';
@@ -17,6 +18,8 @@ export interface VoicemailDataDeps {
   readonly ownerOf: (number: string) => number | undefined;
 }
 
+/** Errors after which an engine counts as not searched; `internal`: its node could not read a file. */
+const UNREACHED: ReadonlySet<string> = new Set<ErrorCode>(['engine_unavailable', 'internal', 'overloaded']);
 const files = (audio: readonly VoicemailAudio[] | null) =>
   audio?.map(({ name, bytes }) => ({ name, base64: Buffer.from(bytes).toString('base64') })) ?? null;
 const counted = (voicemail: number): Places => (voicemail === 0 ? {} : { voicemail });
@@ -29,6 +32,7 @@ export class VoicemailData implements PersonalData {
   readonly name = 'voicemail';
   readonly #deps: VoicemailDataDeps;
   readonly #unreached = new Set<string>();
+  #lackingAudio = 0;
 
   constructor(deps: VoicemailDataDeps) {
     this.#deps = deps;
@@ -36,6 +40,10 @@ export class VoicemailData implements PersonalData {
   /** Nodes of the engines that the last call of a method did not search to the end. */
   unreached(): readonly string[] {
     return [...this.#unreached].toSorted();
+  }
+  /** Number of items that the last call of `collect` gave without their audio, because it could not be read. */
+  lackingAudio(): number {
+    return this.#lackingAudio;
   }
   async count(subject: Subject, signal: AbortSignal): Promise<Places> {
     let found = 0;
@@ -53,11 +61,18 @@ export class VoicemailData implements PersonalData {
     _usernames: readonly string[],
     signal: AbortSignal,
   ): AsyncGenerator<KnownAbout> {
-    for await (const { node, voicemail, items } of this.#about(subject, signal))
+    this.#lackingAudio = 0;
+    for await (const { node, voicemail, owner, items } of this.#about(subject, signal))
       for (const item of items) {
         if (this.#unreached.has(node)) break;
+        if (isOfAnother(subject, owner, item)) {
+          yield shown(item, undefined);
+          continue;
+        }
         const audio = await this.#reached(node, null, () => voicemail.audio(item, signal));
-        if (!this.#unreached.has(node)) yield shown(item, audio);
+        if (this.#unreached.has(node)) break;
+        if (audio === null) this.#lackingAudio += 1;
+        yield shown(item, audio);
       }
   }
 
@@ -80,14 +95,14 @@ export class VoicemailData implements PersonalData {
           after = page.next;
         } while (after !== null);
       });
-      if (items.length > 0) yield { node, voicemail, items };
+      if (items.length > 0) yield { node, voicemail, owner, items };
     }
   }
   async #reached<T>(node: string, otherwise: T, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== 'engine_unavailable') throw error;
+      if (!(error instanceof ServiceError) || !UNREACHED.has(error.code)) throw error;
       this.#unreached.add(node);
       return otherwise;
     }
@@ -112,13 +127,18 @@ function isAbout(
     )
   );
 }
+/** True for an item of a former holder other than the present holder of the extension, who must not hear it. */
+const isOfAnother = (subject: Subject, owner: number | undefined, { former_owner }: VoicemailItem): boolean =>
+  subject.kind === 'extension' && former_owner !== null && former_owner !== owner;
+/** Without a field `audio` where it is undefined. */
 function shown(
   { mailbox, former_owner, message }: VoicemailItem,
-  audio: readonly VoicemailAudio[] | null,
+  audio: readonly VoicemailAudio[] | null | undefined,
 ): KnownAbout {
   const box = { mailbox, former_holder: former_owner !== null };
-  if (message === null) return { kind: 'voicemail_greeting', value: { ...box, audio: files(audio) } };
+  const heard = audio === undefined ? {} : { audio: files(audio) };
+  if (message === null) return { kind: 'voicemail_greeting', value: { ...box, ...heard } };
   const { received_ms, ...rest } = message;
-  const value = { ...box, ...rest, received_at: rfc3339OrNull(received_ms), audio: files(audio) };
+  const value = { ...box, ...rest, received_at: rfc3339OrNull(received_ms), ...heard };
   return { kind: 'voicemail_message', value };
 }
