@@ -126,10 +126,11 @@ export class Counter {
     at: number,
   ): AsyncGenerator<readonly (readonly [number, Partial<Sums>])[], void, void> {
     const [first, end] = [Math.ceil(from / SLOT_MS), Math.ceil(to / SLOT_MS)];
-    const inMemory = this.#recent.from;
-    // Memory is read before the store, because a new slot drops an older one from memory.
+    // A new slot drops an older one, so the table comes before its first slot, and memory before the store.
+    const { table } = this.#recent;
+    const inMemory = this.#recent.from(of);
     const rest: (readonly [number, Partial<Sums>])[] = [];
-    for (const [slot, sums] of this.#recent.table.slots(of, name) ?? []) {
+    for (const [slot, sums] of table.slots(of, name) ?? []) {
       if (slot >= Math.max(first, inMemory) && slot < end) rest.push([slot, sums]);
     }
     const running = new SumTable();
@@ -139,7 +140,7 @@ export class Counter {
     rest.push(...(running.slots(of, name) ?? []));
     if (rest.length > 0) yield rest;
     if (first >= inMemory) return;
-    if (this.#saving !== null || this.#unsaved.before(inMemory)) await this.save();
+    await this.#storeBefore(inMemory);
     for await (const page of this.#deps.store.slots(of, name, first, Math.min(end, inMemory))) {
       yield page.map(({ slot, sums }) => [slot, sums] as const);
       await turn();
@@ -154,7 +155,9 @@ export class Counter {
     name?: string,
   ): Promise<ReadonlyMap<string, Sums>> {
     const [first, end] = [Math.ceil(from / SLOT_MS), Math.ceil(to / SLOT_MS)];
-    const inMemory = this.#recent.from;
+    // As in `slots`.
+    const { table } = this.#recent;
+    const inMemory = this.#recent.from(of);
     const all = new Map<string, Sums>();
     const sumsOf = (of: string): Sums => {
       let sums = all.get(of);
@@ -164,8 +167,8 @@ export class Counter {
       }
       return sums;
     };
-    for (const known of name === undefined ? this.#recent.table.names(of) : [name]) {
-      for (const [slot, sums] of this.#recent.table.slots(of, known) ?? []) {
+    for (const known of name === undefined ? table.names(of) : [name]) {
+      for (const [slot, sums] of table.slots(of, known) ?? []) {
         if (slot >= Math.max(first, inMemory) && slot < end) fold(sumsOf(known), sums);
       }
     }
@@ -176,7 +179,7 @@ export class Counter {
       }
     }
     if (first >= inMemory) return all;
-    if (this.#saving !== null || this.#unsaved.before(inMemory)) await this.save();
+    await this.#storeBefore(inMemory);
     for await (const rows of this.#deps.store.parts(of, first, Math.min(end, inMemory), name)) {
       for (const row of rows) fold(sumsOf(row.name), row.sums);
       await turn();
@@ -232,6 +235,11 @@ export class Counter {
     }
   }
 
+  /** Stores what was counted before this slot. A failed save gives its rows back to `#unsaved`. */
+  async #storeBefore(slot: number): Promise<void> {
+    await this.#saving?.catch(() => {});
+    if (this.#unsaved.before(slot)) await this.save();
+  }
   #count(one: Count): void {
     const { of, name, slot } = one;
     if (of === 'queue') this.#countedQueues.add(name);
@@ -295,7 +303,7 @@ export class Counter {
 
   async #begin(): Promise<void> {
     const { clock, log, store } = this.#deps;
-    this.#recent.load(await store.since(this.#recent.loaded));
+    for await (const rows of store.since(this.#recent.loaded)) this.#recent.load(rows);
     const kept = await store.position();
     if (kept === null) return;
     const { epoch, seq, as_of } = kept;

@@ -96,9 +96,9 @@ export class Gaps {
     if (leader !== null && leader !== node) unheard.delete(leader);
     this.#board.leader = node;
   }
-  /** Adds the gap, or replaces the one with the same start. */
+  /** Adds the gap, or replaces the one with the same start and reason. */
   #put(gap: Gap): void {
-    const isOther = ({ from }: Gap): boolean => from !== gap.from;
+    const isOther = ({ from, reason }: Gap): boolean => from !== gap.from || reason !== gap.reason;
     this.#all = [...this.#all.filter(isOther), gap];
     this.#unsaved = [...this.#unsaved.filter(isOther), gap];
   }

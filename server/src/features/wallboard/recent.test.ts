@@ -17,7 +17,7 @@ const slotsOf = (recent: RecentSums): readonly number[] => [
   ...(recent.table.slots('agent', '1001')?.keys() ?? []),
 ];
 
-test('wallboard recent - a working day leaves two slots in memory, and all of the day in its totals', () => {
+test('wallboard recent - a working day leaves three slots of an agent in memory, and all of the day in the totals', () => {
   const clock = manualClock(NOON);
   const recent = new RecentSums(clock, calendar);
   for (let slot = 0; slot < 40; slot += 1) {
@@ -26,11 +26,12 @@ test('wallboard recent - a working day leaves two slots in memory, and all of th
   }
   clock.advance(-SLOT_MS);
   const now = slotOf(clock.now());
-  assert.deepEqual(slotsOf(recent), [now - 1, now]);
-  assert.equal(recent.from, now - 1);
+  assert.deepEqual(slotsOf(recent), [now - 2, now - 1, now]);
+  assert.equal(recent.from('agent'), now - 2);
+  assert.equal(recent.from('queue'), slotOf(NOON - 12 * 3_600_000));
   assert.equal(recent.sumsOfToday('agent', '1001', []).handled, 40);
   recent.count(counted(NOON));
-  assert.deepEqual(slotsOf(recent), [now - 1, now], 'a late count of an older slot');
+  assert.deepEqual(slotsOf(recent), [now - 2, now - 1, now], 'a late count of an older slot');
   assert.equal(recent.sumsOfToday('agent', '1001', []).handled, 41);
   assert.deepEqual([...recent.namesOfToday('agent')], ['1001']);
 });
@@ -47,10 +48,10 @@ test('wallboard recent - a new day begins with what an engine with a faster cloc
   assert.equal(recent.sumsOfToday('agent', '1001', []).handled, 1);
 });
 
-test('wallboard recent - after midnight a start loads the slot of the day before, too, without counting it today', () => {
+test('wallboard recent - after midnight a start loads slots of the day before, too, without counting them today', () => {
   const midnight = Date.UTC(2026, 2, 3);
   const recent = new RecentSums(manualClock(midnight + 60_000), calendar);
-  assert.equal(recent.loaded, slotOf(midnight) - 1);
+  assert.equal(recent.loaded, slotOf(midnight) - 2);
   recent.load([midnight - 60_000, midnight + 1_000].map((at) => ({ ...counted(at), sums: { handled: 2 } })));
   assert.deepEqual(slotsOf(recent), [slotOf(midnight) - 1, slotOf(midnight)]);
   assert.equal(recent.sumsOfToday('agent', '1001', []).handled, 2);

@@ -5,16 +5,19 @@ import type { StoredSums } from './store.ts';
 import { SLOT_MS, fold, noSums, slotOf, take } from './sums.ts';
 import type { Count, Sums } from './sums.ts';
 
-/** Slots in memory, the present one included. With those of a whole day, the memory of a large centre grew until midnight. */
-const KEPT_SLOTS = 2;
+/**
+ * Slots of agents in memory, the present one included: those of a whole day let the memory of a large centre grow until midnight.
+ * Running counts can begin two slots ago, and must not be in the store meanwhile.
+ */
+const KEPT_SLOTS = 3;
 
-/** In-memory sums of the newest slots, and today's totals of each queue and agent. */
+/** In-memory sums of the day for queues and of the newest slots for agents, and today's totals of both. */
 export class RecentSums {
   readonly #clock: Clock;
   readonly #calendar: ZoneCalendar;
   #date = '';
   #span: Span = { from: 0, to: 0 };
-  #from = 0;
+  readonly #from = { queue: 0, agent: 0 };
   readonly #table = new SumTable();
   readonly #totals = { queue: new Map<string, Sums>(), agent: new Map<string, Sums>() };
   #days = 0;
@@ -26,13 +29,13 @@ export class RecentSums {
     this.#dropOld(clock.now());
   }
   /** First slot in memory; older slots are only in the store. */
-  get from(): number {
+  from(of: Count['of']): number {
     this.#keepTime();
-    return this.#from;
+    return this.#from[of];
   }
   /** First slot that `load` needs. */
   get loaded(): number {
-    return Math.min(this.#from, slotOf(this.#span.from));
+    return this.#from.queue;
   }
   get table(): SumTable {
     this.#keepTime();
@@ -50,14 +53,14 @@ export class RecentSums {
   /** Adds stored sums of today and of the slots from `from` on. */
   load(rows: Iterable<StoredSums>): void {
     for (const { of, name, slot, sums } of rows) {
-      if (slot >= this.#from) fold(this.#table.at(of, name, slot), sums);
+      if (slot >= this.#from[of]) fold(this.#table.at(of, name, slot), sums);
       if (this.#isToday(slot)) fold(this.#totalOf(of, name), sums);
     }
   }
   count(one: Count): void {
     const { of, name, slot } = one;
     this.#keepTime();
-    if (slot >= this.#from) take(this.#table.at(of, name, slot), one);
+    if (slot >= this.#from[of]) take(this.#table.at(of, name, slot), one);
     if (this.#isToday(slot)) take(this.#totalOf(of, name), one);
   }
   /** Queues or agents with anything counted today. */
@@ -100,9 +103,15 @@ export class RecentSums {
     this.#dropOld(now);
   }
   #dropOld(now: number): void {
-    const from = slotOf(now) - KEPT_SLOTS + 1;
-    if (from <= this.#from) return;
-    this.#from = from;
-    this.#table.dropBefore(from);
+    const agent = slotOf(now) - KEPT_SLOTS + 1;
+    const queue = Math.min(agent, slotOf(this.#span.from));
+    for (const [of, from] of [
+      ['queue', queue],
+      ['agent', agent],
+    ] as const) {
+      if (from <= this.#from[of]) continue;
+      this.#from[of] = from;
+      this.#table.dropBefore(of, from);
+    }
   }
 }

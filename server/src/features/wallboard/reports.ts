@@ -175,8 +175,7 @@ export class Reports {
         }
       }
     };
-    if (intervals === null && isToday(query))
-      all = counter.sumsOfToday('queue', name, counter.running(now, name));
+    if (isToday(query)) await read();
     else await this.#reports.run(read);
     const open = this.#longestOpen(name, span, now);
     return {

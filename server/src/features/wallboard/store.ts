@@ -237,7 +237,11 @@ export class WallboardStore {
         .execute();
       for (const gap of gaps) {
         const { from, to, reason, unsettled } = gap;
-        await trx.deleteFrom('wallboard_gaps').where('from_at', '=', from).execute();
+        await trx
+          .deleteFrom('wallboard_gaps')
+          .where('from_at', '=', from)
+          .where('reason', '=', reason)
+          .execute();
         await trx
           .insertInto('wallboard_gaps')
           .values({
@@ -252,15 +256,25 @@ export class WallboardStore {
     });
   }
 
-  /** Everything from this slot on. */
-  async since(slot: number): Promise<StoredSums[]> {
-    const rows = await this.#db
-      .selectFrom('wallboard_sums')
-      .selectAll()
-      .where('of', 'in', BOTH)
-      .where('slot', '>=', slot)
-      .execute();
-    return rows.map(({ sums, ...row }) => ({ ...row, sums: readSums(sums) }));
+  /** Everything from this slot on, a slot at a time. */
+  async *since(first: number): AsyncGenerator<readonly StoredSums[], void, void> {
+    for (let next = first; ;) {
+      const { slot } = await this.#db
+        .selectFrom('wallboard_sums')
+        .select(({ fn }) => fn.min('slot').as('slot'))
+        .where('of', 'in', BOTH)
+        .where('slot', '>=', next)
+        .executeTakeFirstOrThrow();
+      if (slot === null) return;
+      const rows = await this.#db
+        .selectFrom('wallboard_sums')
+        .selectAll()
+        .where('of', 'in', BOTH)
+        .where('slot', '=', slot)
+        .execute();
+      yield rows.map(({ sums, ...row }) => ({ ...row, sums: readSums(sums) }));
+      next = slot + 1;
+    }
   }
 
   /** The slots of one queue or agent from `first` to before `end`, in order, a page at a time. */

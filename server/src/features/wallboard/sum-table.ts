@@ -44,12 +44,10 @@ export class SumTable {
     for (const { of, name, slot, sums } of other.rows()) fold(this.at(of, name, slot), sums);
   }
   /** Drops every slot before this one. */
-  dropBefore(slot: number): void {
-    for (const of of BOTH) {
-      for (const [name, slots] of this.#rows[of]) {
-        for (const known of slots.keys()) if (known < slot) slots.delete(known);
-        if (slots.size === 0) this.#rows[of].delete(name);
-      }
+  dropBefore(of: Of, slot: number): void {
+    for (const [name, slots] of this.#rows[of]) {
+      for (const known of slots.keys()) if (known < slot) slots.delete(known);
+      if (slots.size === 0) this.#rows[of].delete(name);
     }
   }
 }
