@@ -34,7 +34,7 @@ const pause = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer
 /** Creates the lock `file` with the text of its owner; false where it exists. */
 export function createLock(file: string, owner: string): boolean {
   try {
-    fs.writeFileSync(file, owner, { flag: 'wx', mode: 0o600 });
+    fs.writeFileSync(file, owner, { flag: 'wx', mode: 0o644 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -80,3 +80,10 @@ test('lock - one of another machine is respected until it has not been touched f
   fs.utimesSync(file, old, old);
   assert.equal(await withLock(file, () => Promise.resolve('mine')), 'mine');
 });
+
+test('lock - a lock that another process took over meanwhile stays', async (t) => {
+  const file = lockFile(t);
+  const other = JSON.stringify({ pid: 1, start: '1', host: 'another' });
+  await withLock(file, () => Promise.resolve(fs.writeFileSync(file, other)));
+  assert.equal(fs.readFileSync(file, 'utf8'), other);
+});

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { mkdir, rm, utimes } from 'node:fs/promises';
+import { mkdir, readFile, rm, utimes } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -53,6 +53,7 @@ export async function withLock<T>(
     return await work();
   } finally {
     clearInterval(beat);
-    await rm(file, { force: true });
+    // Another process took the lock over if this one was stopped for long.
+    if ((await readFile(file, 'utf8').catch(() => null)) === own()) await rm(file, { force: true });
   }
 }
