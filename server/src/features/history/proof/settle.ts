@@ -38,7 +38,7 @@ const waitOf = ({ queue, leg_id }: { readonly queue: string; readonly leg_id: st
 export type Heard = readonly [visit: string, at: number];
 const PAGE = 200;
 const EVERY_MS = 2_000;
-const KEPT = 20;
+const KEPT = 100;
 const HEARD_KEPT = 1_000;
 /** The times of a visit in the journal and in the call records differ by less, in ms. */
 const SOON_MS = 2_000;
