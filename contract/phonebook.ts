@@ -98,7 +98,7 @@ export const Customer = z
     source: z
       .string()
       .describe(
-        'Origin: `manual` for one created by request, `import` for one of a file, `connector:<id>` for one of a connected system, `source:<id>` for one of an address book on another server. Of the last two, only the note, the owner and, if the other system names none, the language are changed here.',
+        'Origin: `manual` for one created by request, `import` for one of a file, `connector:<id>` for one of a connected system, `source:<id>` for one of an address book on another server. Of the last two, only fields that `source_fields` does not name are changed here.',
       ),
     source_fields: z
       .array(z.string())

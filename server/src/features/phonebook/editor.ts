@@ -76,7 +76,7 @@ export class CustomerEditor {
       if (row.person_id === EVERYONE && !wanted.shared)
         throw new ServiceError('invalid_request', 'shared: a shared customer cannot become personal');
       if (wanted.shared) checkShares(actor.caller);
-      // Clients of 0.1.0 send no language, which is null here.
+      // A request without a language has null here.
       const language = wanted.language ?? (sourceFields.of(row).includes('language') ? row.language : null);
       const fields = this.#fieldsOf({ ...wanted, language }, row.owner);
       const foreign = sourceFields.changed(row, fields);
