@@ -8,7 +8,7 @@ export interface Statement {
   readonly note: string | null;
   /** Milliseconds since 1970; null for no expiry. */
   readonly expires_at: number | null;
-  /** Id of the person who made it; null in a row of an earlier version of which no start has known the holder. */
+  /** Id of the person who made it; null in a row of an earlier version until a start finds its holder. */
   readonly person: number | null;
 }
 interface Tables {
