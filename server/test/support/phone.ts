@@ -169,12 +169,15 @@ export async function farSidesReached(
         endpoint,
         at,
         reached: state === 'Avail',
+        givenUp: state === 'Unavail',
       }));
       const wanted = addresses.map(({ host, port }) => contacts.find(({ at }) => at === `${host}:${port}`));
       for (const one of wanted) {
         if (one === undefined || one.reached || isOpen(one.endpoint)) continue;
+        // Until it has given its own first OPTIONS up, that one is open.
+        const isFirst = !triggered.has(one.endpoint) && !one.givenUp;
         triggered.set(one.endpoint, performance.now());
-        await cli(`pjsip qualify ${one.endpoint}`);
+        if (!isFirst) await cli(`pjsip qualify ${one.endpoint}`);
       }
       return wanted.every((one) => one?.reached);
     },
