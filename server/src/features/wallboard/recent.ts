@@ -15,6 +15,8 @@ const KEPT_SLOTS = 3;
 export class RecentSums {
   readonly #clock: Clock;
   readonly #calendar: ZoneCalendar;
+  /** The present slot at the last call of `#keepTime`. */
+  #slot = -1;
   #date = '';
   #span: Span = { from: 0, to: 0 };
   readonly #from = { queue: 0, agent: 0 };
@@ -25,8 +27,7 @@ export class RecentSums {
   constructor(clock: Clock, calendar: ZoneCalendar) {
     this.#clock = clock;
     this.#calendar = calendar;
-    this.#beginDay(clock.now());
-    this.#dropOld(clock.now());
+    this.#keepTime();
   }
   /** First slot in memory; older slots are only in the store. */
   from(of: Count['of']): number {
@@ -97,13 +98,17 @@ export class RecentSums {
       if (this.#isToday(slot)) fold(this.#totalOf(of, name), sums);
     this.#days += 1;
   }
+  /** Days begin with a slot, so all but the first call in a slot return at once: each count makes one. */
   #keepTime(): void {
     const now = this.#clock.now();
+    const slot = slotOf(now);
+    if (slot === this.#slot) return;
+    this.#slot = slot;
     if (now < this.#span.from || now >= this.#span.to) this.#beginDay(now);
-    this.#dropOld(now);
+    this.#dropOld(slot);
   }
-  #dropOld(now: number): void {
-    const agent = slotOf(now) - KEPT_SLOTS + 1;
+  #dropOld(present: number): void {
+    const agent = present - KEPT_SLOTS + 1;
     const queue = Math.min(agent, slotOf(this.#span.from));
     for (const [of, from] of [
       ['queue', queue],
