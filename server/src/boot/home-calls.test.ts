@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import net from 'node:net';
 import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -15,7 +16,8 @@ import { listenAsStandby } from '../http/standby.ts';
 import type { CallRecordBatch, CallRecords } from '../ports/call-records.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { SeenNode } from '../ports/site-nodes.ts';
-import type { VoicemailItem, VoicemailPage } from '../ports/voicemail.ts';
+import { itemsOf } from '../ports/voicemail.ts';
+import type { VoicemailItem } from '../ports/voicemail.ts';
 import {
   BODY_HEADER,
   HOME_PATH,
@@ -166,16 +168,7 @@ test('home calls - the leading node lists, reads and deletes the voicemail of th
   const { leader } = await open(t);
   const signal = new AbortController().signal;
   const { voicemail } = leader(3);
-  const listed = async (): Promise<VoicemailItem[]> => {
-    const found: VoicemailItem[] = [];
-    let after: string | null = null;
-    do {
-      const page: VoicemailPage = await voicemail.page(after, signal);
-      found.push(...page.items);
-      after = page.next;
-    } while (after !== null);
-    return found;
-  };
+  const listed = (): Promise<VoicemailItem[]> => Readable.from(itemsOf(voicemail, signal)).toArray();
   const [message, greeting] = [item('msg0000', '030901820'), item('msg0001', null)];
   assert.deepEqual(await listed(), [message, greeting]);
   const audio = await voicemail.audio(message, signal);

@@ -43,3 +43,15 @@ export interface Voicemail {
   /** Deletes the files of each item, except where `audio` resolves to null. Resolves with the number of deleted items. */
   remove(items: readonly VoicemailItem[], signal: AbortSignal): Promise<number>;
 }
+/** The items of all pages. */
+export async function* itemsOf(
+  voicemail: Pick<Voicemail, 'page'>,
+  signal: AbortSignal,
+): AsyncGenerator<VoicemailItem, void, void> {
+  let after: string | null = null;
+  do {
+    const page: VoicemailPage = await voicemail.page(after, signal);
+    yield* page.items;
+    after = page.next;
+  } while (after !== null);
+}

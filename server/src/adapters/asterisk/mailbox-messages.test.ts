@@ -3,9 +3,11 @@ import { unlinkSync } from 'node:fs';
 import { link, mkdir, mkdtemp, readFile, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { silent } from '../../core/log.ts';
-import type { VoicemailItem, VoicemailMessage, VoicemailPage } from '../../ports/voicemail.ts';
+import { itemsOf } from '../../ports/voicemail.ts';
+import type { VoicemailItem, VoicemailMessage } from '../../ports/voicemail.ts';
 import type { Instance } from './conf/instance.ts';
 import { endLeftLocks, moveMailboxes } from './mailbox-folders.ts';
 import { MailboxMessages } from './mailbox-messages.ts';
@@ -63,16 +65,10 @@ async function spool() {
       await mkdir(path.dirname(of(name)), { recursive: true });
       await writeFile(of(name), text);
     },
-    items: async (): Promise<VoicemailItem[]> => {
-      const found: VoicemailItem[] = [];
-      let after: string | null = null;
-      do {
-        const page: VoicemailPage = await voicemail.page(after, signal);
-        found.push(...page.items);
-        after = page.next;
-      } while (after !== null);
-      return found.toSorted((a, b) => (a.stem < b.stem ? -1 : 1));
-    },
+    items: async (): Promise<VoicemailItem[]> =>
+      (await Readable.from(itemsOf(voicemail, signal)).toArray()).toSorted(
+        (a: VoicemailItem, b: VoicemailItem) => (a.stem < b.stem ? -1 : 1),
+      ),
     names: async (): Promise<string[]> =>
       (await readdir(folder, { recursive: true, withFileTypes: true }))
         .filter((entry) => !entry.isDirectory())

@@ -3,7 +3,8 @@ import { rfc3339OrNull } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Subject } from '../../numbers/subject.ts';
 import type { KnownAbout, PersonalData, Places } from '../../ports/privacy.ts';
-import type { Voicemail, VoicemailAudio, VoicemailItem, VoicemailPage } from '../../ports/voicemail.ts';
+import { itemsOf } from '../../ports/voicemail.ts';
+import type { Voicemail, VoicemailAudio, VoicemailItem } from '../../ports/voicemail.ts';
 
 export interface EngineVoicemail {
   /** Name of the node. */
@@ -88,12 +89,8 @@ export class VoicemailData implements PersonalData {
       }
       const items: VoicemailItem[] = [];
       await this.#reached(node, undefined, async () => {
-        let after: string | null = null;
-        do {
-          const page: VoicemailPage = await voicemail.page(after, signal);
-          for (const item of page.items) if (isAbout(subject, owner, item)) items.push(item);
-          after = page.next;
-        } while (after !== null);
+        for await (const item of itemsOf(voicemail, signal))
+          if (isAbout(subject, owner, item)) items.push(item);
       });
       if (items.length > 0) yield { node, voicemail, owner, items };
     }
