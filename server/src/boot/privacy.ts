@@ -71,10 +71,9 @@ export function createPrivacy(parts: PrivacyParts): Promise<Privacy> {
     store,
     // Connectors before the phonebook, so that no answer to their earlier requests enters it after the erasure.
     holders: [
-      ...[history, audit, presence, callbacks, callerRules, connectors, phonebook, push].map(
+      ...[history, audit, presence, callbacks, callerRules, connectors, phonebook, push, exports].map(
         ({ data }) => data,
       ),
-      exports.data,
       // Last, because a file of it that cannot be read ends the job.
       voicemail,
     ],
