@@ -205,19 +205,24 @@ test('phonebook - an erased number leaves the labels and the uid of a customer t
   assert.deepEqual(await phonebook.data.count(number, signal), {});
 });
 
+const SOURCED: SourceCustomer = {
+  external_id: '7',
+  kind: 'person',
+  name: 'Anna',
+  company: null,
+  numbers: ['030 901820'],
+  emails: [],
+  vip: false,
+  blocked: false,
+  url: null,
+};
 test('phonebook - a customer of a system outside whose name is cut inside an emoji stays unchanged', async (t) => {
   const { phonebook, temp } = await rig(t);
   const sourced = {
-    external_id: '7',
-    kind: 'person',
+    ...SOURCED,
     name: `${'x'.repeat(119)}\u{1F600}`,
     company: `${'y'.repeat(119)}\u{1F600}`,
-    numbers: ['030 901820'],
-    emails: [],
-    vip: false,
-    blocked: false,
-    url: null,
-  } as const;
+  };
   for (const _ of [1, 2]) await phonebook.sources.store('connector:1', [sourced]);
   const [row] = await rowsOf(temp.store);
   assert.deepEqual([row!.version, row!.name, row!.company], [1, 'x'.repeat(119), 'y'.repeat(119)]);
@@ -225,18 +230,7 @@ test('phonebook - a customer of a system outside whose name is cut inside an emo
 
 test('phonebook - the language of a customer belongs to its source before each update, and to the site where the source names none', async (t) => {
   const { phonebook, call, page } = await rig(t);
-  const sourced = {
-    external_id: '7',
-    kind: 'person',
-    name: 'Anna',
-    company: null,
-    numbers: ['030 901820'],
-    emails: [],
-    vip: false,
-    blocked: false,
-    url: null,
-  } as const;
-  const update = () => phonebook.sources.store('connector:1', [sourced]);
+  const update = () => phonebook.sources.store('connector:1', [SOURCED]);
   const read = async () => (await page()).customers[0]!;
   await update();
   const { id, source_fields } = await read();
