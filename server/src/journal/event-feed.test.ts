@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { nodeId } from '@offhook/contract/ids.ts';
 import { until } from '../../test/support/until.ts';
+import { memoryPlace, openMemoryJournal } from '../adapters/memory/journal-store.ts';
 import { silent } from '../core/log.ts';
 import type { StreamEnd } from '../ports/bus.ts';
 import type { JournalRow } from '../ports/journal-store.ts';
 import { EventFeed } from './event-feed.ts';
+import { openJournal } from './journal.ts';
 
 const row = (seq: number, word = ''): JournalRow => ({
   seq,
@@ -106,4 +110,40 @@ test('event feed - a stream that ends with another event than the journal is lef
     await until('the fault', () => /another event/.test(one.finding().detail));
     assert.deepEqual([got, one.finding().ok], [[], false]);
   }
+});
+test('event feed - after a restart with a new epoch it waits for the first event, and other work runs', async (t) => {
+  const event: DomainEvent = {
+    type: 'config.drift',
+    subject: 'config',
+    at: 1_795_222_133_000,
+    observed: 'live',
+    data: { files: [] },
+  };
+  const place = memoryPlace();
+  const open = () => openJournal({ store: openMemoryJournal(place), node: nodeId('ast1') });
+  const [newest] = open().append([event]);
+  place.seal = { ...place.seal!, exact: false };
+  const journal = open();
+  let reads = 0;
+  const read = (after: number, limit: number): readonly JournalRow[] => {
+    // A feed that reads without a pause would let no other work run, and this test would never end.
+    if ((reads += 1) > 100) throw new Error('reads without a pause');
+    return journal.read(after, limit);
+  };
+  const got: number[] = [];
+  const stream = {
+    open: () => Promise.resolve<StreamEnd>({ at: 'event', event: newest! }),
+    append: async (rows: readonly JournalRow[]) => void got.push(...rows.map(({ seq }) => seq)),
+  };
+  const one = new EventFeed({
+    journal: Object.create(journal, { read: { value: read } }),
+    stream,
+    log: silent,
+  });
+  t.after(() => one.close());
+  await until('the first read', () => reads > 0);
+  const [{ seq } = { seq: 0 }] = journal.append([event]);
+  await until('the event', () => got.length > 0);
+  assert.deepEqual(got, [seq]);
+  assert.ok(reads < 10, `${reads} reads`);
 });

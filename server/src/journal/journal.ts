@@ -47,7 +47,9 @@ export interface Journal {
   trim(below: number): void;
   /** Approximate bytes of the kept rows. */
   readonly bytes: number;
-  /** Resolves once `seq` is committed; rejects with the signal's reason. */
+  /**
+   * Resolves once `seq` is committed, or a later row if a new epoch left `seq` out; rejects with the signal's reason.
+   */
   waitFor(seq: number, signal?: AbortSignal): Promise<void>;
   /**
    * Every row after `cursor` in pages of at most 500: first the existing rows, then each commit. No row is missing or
@@ -96,8 +98,11 @@ export function openJournal(options: {
     if (first === undefined || after + 1 < first) return store.read(after, limit);
     return recent.slice(after + 1 - first, after + 1 - first + limit);
   };
+  // The head of an epoch without a row is a seq that the epoch left out.
+  const lacks = (seq: number): boolean =>
+    store.head() < seq || (store.head() < store.began && read(seq - 1, 1).length === 0);
   const committed = async (seq: number, signal?: AbortSignal): Promise<void> => {
-    while (store.head() < seq) {
+    while (lacks(seq)) {
       signal?.throwIfAborted();
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const stop = (): void => reject(signal?.reason);

@@ -23,7 +23,9 @@ export interface JournalReader {
 export interface FollowableJournal extends JournalReader {
   /** First seq of the epoch; rows before it belong to another one. */
   readonly began: number;
-  /** Resolves once `seq` is committed; rejects with the signal's reason. */
+  /**
+   * Resolves once `seq` is committed, or a later row if a new epoch left `seq` out; rejects with the signal's reason.
+   */
   waitFor(seq: number, signal?: AbortSignal): Promise<void>;
 }
 /** Start of a copy of a log: the rows after `seq` follow. `check` is that of the row `seq`, empty if it is not known. */

@@ -83,9 +83,10 @@ export function openMemoryJournal(place: MemoryPlace = memoryPlace()): JournalSt
       seal();
     },
     read(after, limit) {
-      // Rows of an epoch are consecutive; an earlier epoch has fewer rows than its seqs suggest.
+      // Rows of an epoch are consecutive; a new epoch left out the seqs before it.
       let first = Math.max(0, log.rows.length - (head - after));
       while (first > 0 && (log.rows[first - 1]?.seq ?? 0) > after) first -= 1;
+      while ((log.rows[first]?.seq ?? Infinity) <= after) first += 1;
       const rows = log.rows.slice(first, first + limit);
       const from = Math.max(after, (rows[0]?.seq ?? 0) - 1);
       const bad =
