@@ -169,9 +169,19 @@ export class Lane {
       if (kept !== null) await this.#handle(kept, line);
       return;
     }
-    const rows = this.#deps.journal.read(line.at, PAGE);
-    if (rows.length === 0)
-      return this.#loop.rest((signal) => this.#deps.journal.waitFor(line.at + 1, signal));
+    return this.#sendNext(line, until);
+  }
+  /** Sends the next page of the line, up to `until`. */
+  async #sendNext(line: Line, until: number): Promise<void> {
+    const { journal } = this.#deps;
+    const { replay } = this.#progress;
+    const rows = journal.read(line.at, PAGE);
+    if (replay !== null && (rows[0]?.seq ?? Infinity) > replay.to) {
+      // The replay ends with seqs that a new epoch left out.
+      this.#advance(replay, replay.to);
+      return this.#deps.changed(this.#hook);
+    }
+    if (rows.length === 0) return this.#loop.rest((signal) => journal.waitFor(line.at + 1, signal));
     for (const row of rows) {
       if (row.seq > until || !(await this.#handle(row, line))) return;
     }

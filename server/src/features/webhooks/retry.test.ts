@@ -1,9 +1,26 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
+import { nodeId } from '@offhook/contract/ids.ts';
 import { ok, startSink, status } from '../../../test/support/webhook-sink.ts';
-import { admin, webhooksRig } from '../../../test/support/webhooks-rig.ts';
+import { admin, presence, webhooksRig } from '../../../test/support/webhooks-rig.ts';
 import { until } from '../../../test/support/until.ts';
+import { memoryPlace, openMemoryJournal } from '../../adapters/memory/journal-store.ts';
+import { openJournal } from '../../journal/journal.ts';
+import type { LocalJournal } from '../../journal/journal.ts';
+import type { JournalRow } from '../../ports/journal-store.ts';
+
+/** The journal with the most reads in one turn of the event loop. The next one fails, so that a test of a lane that reads without a pause ends. */
+function watched(journal: LocalJournal) {
+  let [atOnce, most] = [0, 0];
+  const read = (after: number, limit: number): readonly JournalRow[] => {
+    if (atOnce === 0) setImmediate(() => (atOnce = 0));
+    most = Math.max(most, (atOnce += 1));
+    if (atOnce > 100) throw new Error('reads without a pause');
+    return journal.read(after, limit);
+  };
+  return { journal: Object.create(journal, { read: { value: read } }) as LocalJournal, most: () => most };
+}
 
 test('webhooks - a retry during the first attempt of a delivery repeats it at once if that attempt fails', async (t) => {
   const rig = await webhooksRig(t);
@@ -56,4 +73,28 @@ test('webhooks - a confirmed retry holds if the service is killed before the att
   await rig.restart({ crash: true });
   await until('the attempt of the next life', () => rig.one(id).cursor === 1);
   assert.deepEqual(sink.seqs, [1, 1, 1]);
+});
+
+test('webhooks - a replay of the gap of a restored journal ends, although a new epoch left out its seqs', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  const place = memoryPlace();
+  const open = () => openJournal({ store: openMemoryJournal(place), node: nodeId('ast1') });
+  const before = open();
+  await rig.restart({ journal: before });
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  before.append([presence('1003'), presence('1003')]);
+  await until('both', () => rig.one(id).cursor === 2);
+  place.seal = { ...place.seal!, exact: false };
+  const after = open();
+  await rig.restart({ journal: watched(after).journal });
+  await until('the gap', () => rig.one(id).cursor === after.head);
+  const gap = (await rig.deliveries(id)).find(({ state }) => state === 'gap')!;
+  for (const n of [0, 1]) {
+    await rig.webhooks.service.replay(admin, id, { from: gap.seq, to: gap.to_seq });
+    await until('the end of the replay', () => rig.one(id).replay === null);
+    after.append([presence('1003')]);
+    await until('the next event', () => rig.one(id).cursor === after.head);
+    assert.deepEqual(sink.seqs.slice(2 + n), [after.head]);
+  }
 });
