@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { PollReply } from '@offhook/contract/stream.ts';
 import { offer, presence, streamRig } from '../../test/support/stream-rig.ts';
 import type { StreamRig } from '../../test/support/stream-rig.ts';
+import { until } from '../../test/support/until.ts';
 
 const ask = async (rig: StreamRig, query: string, level = 'user') => {
   const response = await fetch(`${rig.base}/api/v1/events/poll?${query}`, {
@@ -13,6 +14,10 @@ const ask = async (rig: StreamRig, query: string, level = 'user') => {
   const reply = PollReply.parse(body);
   return { ...reply, seqs: reply.events.map((event) => event.seq) };
 };
+
+/** Resolves once the only request waits: one that the server has not accepted ends with a stop. */
+const waits = (rig: StreamRig): Promise<boolean> =>
+  until('the poll to wait', () => rig.figure('offhook_stream_clients') === 1, { every: 1 });
 
 test('poll - the first answer has the start position, the next ones have the events since', async (t) => {
   const rig = await streamRig(t);
@@ -25,7 +30,7 @@ test('poll - the first answer has the start position, the next ones have the eve
   assert.deepEqual([missed.cursor, missed.seqs], [4, [2, 4]]);
   assert.deepEqual(missed.events[0], JSON.parse(rig.journal.read(1, 1)[0]!.json));
   const waiting = ask(rig, 'topics=presence&cursor=4&wait=5');
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await waits(rig);
   rig.commit(offer('support', '1003'));
   rig.commit(presence('1005'));
   const woken = await waiting;
@@ -83,13 +88,13 @@ test('poll - rights, bad queries, and the end of the session while it waits', as
     await assert.rejects(ask(rig, query), /400 invalid_request/, query);
   }
   const waiting = assert.rejects(ask(rig, 'topics=presence&cursor=0&wait=30'), /401 not_authenticated/);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await waits(rig);
   const began = performance.now();
   rig.endSession(5);
   await waiting;
   assert.ok(performance.now() - began < 20_000, 'the end of the session ends the wait');
   const last = ask(rig, 'topics=presence&cursor=0&wait=30', 'agent');
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await waits(rig);
   const stopping = rig.stop();
   assert.deepEqual((await last).seqs, [], 'a stop answers waiting polls');
   await stopping;
