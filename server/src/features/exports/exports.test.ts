@@ -139,6 +139,9 @@ async function rig(
     endKey: (id: number) => keyEnds.forEach((listener) => listener(id)),
     listen: () => host.listen({ host: '127.0.0.1', port: 0 }),
     files: async () => (await readdir(folder).catch(() => [])).toSorted((a, b) => a.localeCompare(b)),
+    /** The export was running, and is to be made anew. */
+    requeued: (who: string, id: number): Promise<boolean> =>
+      until(`export ${id} is queued again`, async () => (await one(who, id)).state === 'queued'),
     lines: async () =>
       (await audit.page({ limit: 50 })).entries.map((l) => [l.action, l.actor, l.object]).toReversed(),
     detail: async (action: string) => (await audit.page({ limit: 1, action })).entries[0]?.detail,
@@ -171,6 +174,9 @@ test('exports - a request with a version waits for the next change of its own pe
     seen = next.version;
     states.add(next.exports[0]!.state);
   }
+  // Its last change can be read before it is counted, but is counted before another export runs.
+  await r.settled('user', (await r.make('user')).id);
+  seen = (await list('supervisor')).version;
   const still = list('supervisor', `?seen=${seen}&wait=5`);
   await until('it waits', () => r.clock.sleepers >= 2);
   await r.clock.advance(5_000);
@@ -415,6 +421,7 @@ test('exports - after an erasure every file is gone, and running exports restart
   const running = await r.make('supervisor');
   await until('it runs', async () => (await r.one('supervisor', running.id)).state === 'running');
   const expired = r.exports().expireAll();
+  await r.requeued('supervisor', running.id);
   gate.resolve();
   assert.equal(await expired, 1);
   assert.equal((await r.one('supervisor', id)).state, 'expired');
@@ -436,6 +443,7 @@ test('exports - one that ends while all files are deleted for an erasure is made
   const ending = await r.make('supervisor');
   await until('it is nearly over', () => made === 2 || null);
   const expired = r.exports().expireAll();
+  await r.requeued('supervisor', ending.id);
   gate.resolve();
   await expired;
   await r.settled('supervisor', ending.id);
