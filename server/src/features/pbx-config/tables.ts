@@ -163,4 +163,14 @@ export const migrations: readonly Migration[] = [
     },
   },
   { id: '0230-pbx-config-holders', up: addFirstHolders },
+  {
+    id: '0240-pbx-config-fields',
+    async up(db) {
+      await fill(db, ['settings'], (body) =>
+        absent(absent(body, 'customer_languages', []), 'sign_out_hours', 12),
+      );
+      await fill(db, ['time_condition'], (body) => absent(body, 'switched_by', []));
+      await fill(db, ['extension'], (body) => absent(body, 'location', null));
+    },
+  },
 ];
