@@ -203,6 +203,31 @@ test('objects - a failure inside a commit changes neither memory nor store', asy
     assert.deepEqual([store.version, plain(store.applied()), plain(store.draft())], before);
 });
 
+test('objects - a stored version is the applied one, even if the store fails right after its transaction', async () => {
+  await using temp = await empty();
+  let isAway = false;
+  const objects = await openObjects({
+    ...temp.store,
+    db: <T>() =>
+      temp.store.db<T>().withPlugin({
+        transformQuery({ node }) {
+          if (isAway) throw new Error('the store is away');
+          return node;
+        },
+        transformResult: ({ result }) => Promise.resolve(result),
+      }),
+    async transaction(work) {
+      const result = await temp.store.transaction(work);
+      isAway = true;
+      return result;
+    },
+  });
+  const draft = await put(await openObjects(temp.store), 'a', 'One');
+  assert.equal(await objects.commit(draft, by), 1);
+  for (const store of [objects, await openObjects(temp.store)])
+    assert.deepEqual([store.version, plain(store.applied())], [1, plain(draft)]);
+});
+
 test('objects - the difference of two models leads from one to the other', async () => {
   await using temp = await empty();
   const objects = await openObjects(temp.store);

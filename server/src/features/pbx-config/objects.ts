@@ -226,8 +226,11 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
       turn.run(async () => {
         const changes = difference(applied, model);
         const left = difference(model, draft);
+        let held = holders;
         const made = await store.transaction<ObjectTables, number>(async (trx) => {
           const number = await writeVersion(trx, changes, by);
+          // After the commit, an error of this read would roll back the apply of a version that is stored.
+          held = await readHolders(trx);
           const keep = new Set(left.map(({ kind, key }) => `${kind} ${key}`));
           for (const { kind, key } of await trx.selectFrom('config_draft').select(['kind', 'key']).execute())
             if (!keep.has(`${kind} ${key}`))
@@ -235,7 +238,6 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
           await also?.(trx, number);
           return number;
         });
-        const held = await readHolders(db);
         holders = held;
         applied = model;
         version = made;
