@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { RETRY_SECONDS } from '@offhook/contract/webhooks.ts';
 import type { DisabledReason } from '@offhook/contract/webhooks.ts';
 import { messageOf } from '../../core/errors.ts';
@@ -185,6 +186,8 @@ export class Lane {
     for (const row of rows) {
       if (row.seq > until || !(await this.#handle(row, line))) return;
     }
+    // Skipped rows wait for nothing, so other work would not run until the lane has reached the head.
+    if (rows.length === PAGE) await turn();
   }
   /** Sends the row if it is due; false if the line must be read again. */
   async #handle(row: JournalRow, line: Line): Promise<boolean> {

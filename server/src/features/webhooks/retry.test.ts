@@ -3,20 +3,23 @@ import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { ok, startSink, status } from '../../../test/support/webhook-sink.ts';
-import { admin, presence, webhooksRig } from '../../../test/support/webhooks-rig.ts';
+import { admin, presence, queueEvent, webhooksRig } from '../../../test/support/webhooks-rig.ts';
 import { until } from '../../../test/support/until.ts';
 import { memoryPlace, openMemoryJournal } from '../../adapters/memory/journal-store.ts';
 import { openJournal } from '../../journal/journal.ts';
 import type { LocalJournal } from '../../journal/journal.ts';
 import type { JournalRow } from '../../ports/journal-store.ts';
 
-/** The journal with the most reads in one turn of the event loop. The next one fails, so that a test of a lane that reads without a pause ends. */
+/**
+ * The journal with the most reads in one turn of the event loop. The hundredth read in a turn fails, so that the test of
+ * a lane that reads without a pause ends.
+ */
 function watched(journal: LocalJournal) {
   let [atOnce, most] = [0, 0];
   const read = (after: number, limit: number): readonly JournalRow[] => {
     if (atOnce === 0) setImmediate(() => (atOnce = 0));
     most = Math.max(most, (atOnce += 1));
-    if (atOnce > 100) throw new Error('reads without a pause');
+    if (atOnce >= 100) throw new Error('reads without a pause');
     return journal.read(after, limit);
   };
   return { journal: Object.create(journal, { read: { value: read } }) as LocalJournal, most: () => most };
@@ -97,4 +100,17 @@ test('webhooks - a replay of the gap of a restored journal ends, although a new 
     await until('the next event', () => rig.one(id).cursor === after.head);
     assert.deepEqual(sink.seqs.slice(2 + n), [after.head]);
   }
+});
+
+test('webhooks - other work runs while a webhook skips many events', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  const { id } = (await rig.create({ url: sink.url, enabled: false })).webhook;
+  rig.journal.append(Array.from({ length: 20_000 }, () => queueEvent('support')));
+  rig.happen(1);
+  const { journal, most } = watched(rig.journal);
+  await rig.restart({ journal });
+  await rig.webhooks.service.change(admin, id, { enabled: true });
+  await until('the event after them', () => sink.received.length === 1);
+  assert.ok(most() <= 4, `${most()} reads in one turn of the event loop`);
 });
