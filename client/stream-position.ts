@@ -13,6 +13,11 @@ export class StreamPosition {
   /** Position before the awaited snapshots; a connection lost before them changes nothing. */
   #before: Received;
   readonly #awaited = new Set<string>();
+  /** Topics without a snapshot since it became necessary; unlike `#awaited` it lasts while events arrive. */
+  readonly #owed = new Set<string>();
+  /** Access with which the newest snapshots were taken, and that of this connection; null without a name. */
+  #access: string | null = null;
+  #granted: string | null = null;
   #serverEpoch = '';
   #cursor: StreamCursor | null;
   readonly #onCursor: ((cursor: StreamCursor) => void) | undefined;
@@ -43,13 +48,25 @@ export class StreamPosition {
     this.#awaited.clear();
     if (this.#received.seq === null) this.#received = { seq: null, epoch, check: null };
   }
+  subscribed(access: string | undefined): void {
+    this.#granted = access ?? null;
+  }
   awaitSnapshots(topics: readonly string[]): void {
     this.#before = this.#received;
     for (const topic of topics) this.#awaited.add(topic);
+    this.#owe(topics);
+  }
+  /** True if the events after a resume lack their state: snapshots were cut off, or the rights changed. */
+  lacksState(topics: readonly string[]): boolean {
+    if (this.#access !== null && this.#granted !== null && this.#access !== this.#granted) this.#owe(topics);
+    this.#access ??= this.#granted;
+    return this.#owed.size > 0;
   }
   /** Position to resume from after the snapshot; null while other snapshots are awaited, which a resume would skip. */
   snapshot(topic: string, seq: number): StreamCursor | null {
     this.#awaited.delete(topic);
+    this.#owed.delete(topic);
+    if (this.#owed.size === 0) this.#access = this.#granted;
     // Events follow from the oldest of several snapshots.
     this.advance(Math.min(this.#received.seq ?? seq, seq));
     return this.#awaited.size === 0 ? this.at(this.#received.seq) : null;
@@ -80,5 +97,8 @@ export class StreamPosition {
     if (done === null || (this.#cursor?.seq === done.seq && this.#cursor.epoch === done.epoch)) return;
     this.#cursor = done;
     this.#onCursor?.(done);
+  }
+  #owe(topics: readonly string[]): void {
+    for (const topic of topics) this.#owed.add(topic);
   }
 }

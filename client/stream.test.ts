@@ -68,11 +68,16 @@ async function rig(t: TestContext, options: Partial<StreamOptions> = {}) {
     failure = error;
   });
   /** The n-th connection, greeted, with its subscription answered. */
-  async function subscribed(n: number, cursor: number, epoch = EPOCH): Promise<ScriptedLink> {
+  async function subscribed(
+    n: number,
+    cursor: number,
+    epoch = EPOCH,
+    rights: { readonly access?: string } = {},
+  ): Promise<ScriptedLink> {
     const link = await server.link(n);
     link.send(hello(epoch));
     const { id, topics } = await link.heard('subscribe');
-    link.send({ op: 'subscribed', id, topics, cursor });
+    link.send({ op: 'subscribed', id, topics, cursor, ...rights });
     return link;
   }
   const seqs = (): number[] => items.flatMap((item) => ('seq' in item ? [item.seq] : []));
@@ -261,6 +266,50 @@ test('stream - cut before its snapshots, it starts again from its old position',
   await r.retried();
   const fourth = await r.subscribed(3, 30);
   assert.deepEqual(fourth.frames[0], { ...resumed, id: 's4' });
+});
+
+test('stream - resumed with other rights, it takes the state again beside the events', async (t) => {
+  const r = await rig(t, { topics: ['queues'], snapshot: true });
+  const shown = (cursor: number): ServerFrame => ({ op: 'snapshot', topic: 'queues', cursor, data: [] });
+  const first = await r.subscribed(0, 7, EPOCH, { access: 'support' });
+  first.send(shown(7), event(8, 7));
+  await r.heard(2);
+  first.cut();
+  await r.retried();
+  const second = await r.subscribed(1, 8, EPOCH, { access: 'sales' });
+  second.send(event(9, 8), { op: 'resumed', cursor: 9 });
+  const again = { op: 'subscribe', topics: ['queues'], snapshot: true };
+  assert.deepEqual(await second.heard('subscribe', 1), { ...again, id: 's3' });
+  second.send(event(10, 9));
+  await r.heard(4);
+  second.cut();
+  await r.retried();
+  const third = await r.subscribed(2, 10, EPOCH, { access: 'sales' });
+  third.send({ op: 'resumed', cursor: 10 });
+  assert.deepEqual(await third.heard('subscribe', 1), { ...again, id: 's5' }, 'it was cut before the state');
+  third.send({ op: 'subscribed', id: 's5', topics: ['queues'], cursor: 10, access: 'sales' }, shown(10));
+  await r.heard(5);
+  third.cut();
+  await r.retried();
+  const fourth = await r.subscribed(3, 10, EPOCH, { access: 'sales' });
+  fourth.send({ op: 'resumed', cursor: 10 }, event(11, 10));
+  await r.heard(6);
+  assert.equal(fourth.frames.length, 1, 'it has the state');
+  assert.deepEqual(r.seqs(), [8, 9, 10, 11]);
+});
+
+test('stream - cut between the events and the snapshots after a gap, it takes the state again', async (t) => {
+  const r = await rig(t, { topics: ['queues'], snapshot: true });
+  const first = await r.subscribed(0, 7);
+  first.send({ op: 'snapshot', topic: 'queues', cursor: 7, data: [] });
+  first.send({ op: 'gap', from: 7, to: 20, reason: 'cursor_outdated' }, event(21, 20));
+  await r.heard(3);
+  first.cut();
+  await r.retried();
+  const second = await r.subscribed(1, 21);
+  second.send({ op: 'resumed', cursor: 21 });
+  const again = { op: 'subscribe', id: 's3', topics: ['queues'], snapshot: true };
+  assert.deepEqual(await second.heard('subscribe', 1), again);
 });
 
 test('stream - without snapshots a gap is reported and the stream goes on after it', async (t) => {

@@ -21,7 +21,7 @@ export type StreamState = 'connecting' | 'live' | 'resuming' | 'stale' | 'closed
 export interface StreamOptions {
   /** e.g. `queues`, `queues/support`, `calls/mine`; none for a stream that only carries commands. */
   readonly topics: readonly string[];
-  /** True to receive the state of each topic first, and again after a gap. */
+  /** True to receive the state of each topic first, and again after a gap or a change of the rights to the topics. */
   readonly snapshot?: boolean;
   /** A stored cursor; the events after it come first. */
   readonly cursor?: StreamCursor | null;
@@ -261,11 +261,10 @@ class Stream implements EventStream {
     void this.#connect();
   }
 
-  #subscribe(link: StreamLink): void {
+  #subscribe(link: StreamLink, from: StreamPosition['resume']): void {
     const { topics, snapshot = false } = this.#options;
-    link.subscribed = false;
     link.asked = `s${(this.#subscriptions += 1)}`;
-    link.send({ op: 'subscribe', id: link.asked, topics: [...topics], snapshot, ...this.#position.resume });
+    link.send({ op: 'subscribe', id: link.asked, topics: [...topics], snapshot, ...from });
   }
   #live(link: StreamLink, why: string): void {
     link.liveSince ??= this.#env.now();
@@ -279,10 +278,10 @@ class Stream implements EventStream {
         this.#commands.found((command) => link.send(command));
         return;
       case 'subscribed':
-        if (frame.id === link.asked) this.#subscribed(frame.cursor, link);
+        if (frame.id === link.asked) this.#subscribed(frame, link);
         return;
       case 'resumed':
-        if (link.subscribed) this.#live(link, 'everything missed was heard');
+        if (link.subscribed) this.#resumed(link);
         return;
       case 'snapshot':
         if (!link.subscribed) return;
@@ -326,15 +325,22 @@ class Stream implements EventStream {
     this.#position.hello(epoch);
     if (this.#options.topics.length === 0) return this.#live(link, 'connected');
     if (this.#position.received !== null) this.#enter('resuming', 'connected');
-    this.#subscribe(link);
+    this.#subscribe(link, this.#position.resume);
   }
-  #subscribed(cursor: number, link: StreamLink): void {
+  #subscribed({ cursor, access }: ServerFrame & { op: 'subscribed' }, link: StreamLink): void {
     link.subscribed = true;
+    this.#position.subscribed(access);
     if (this.#position.received !== null) return;
     this.#awaitSnapshots();
     this.#position.advance(cursor);
     if (this.#options.snapshot !== true) this.#settleIdle();
     this.#live(link, 'subscribed');
+  }
+  #resumed(link: StreamLink): void {
+    this.#live(link, 'everything missed was heard');
+    const { snapshot, topics } = this.#options;
+    // The events go on beside the snapshots.
+    if (snapshot === true && this.#position.lacksState(topics)) this.#subscribe(link, {});
   }
   #awaitSnapshots(): void {
     if (this.#options.snapshot === true) this.#position.awaitSnapshots(this.#options.topics);

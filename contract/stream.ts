@@ -89,7 +89,17 @@ export const ServerFrame = z.discriminatedUnion('op', [
     heartbeat_seconds: z.int(),
     level: z.string(),
   }),
-  z.object({ op: z.literal('subscribed'), id: Id, topics: z.array(z.string()), cursor: z.int() }),
+  z.object({
+    op: z.literal('subscribed'),
+    id: Id,
+    topics: z.array(z.string()),
+    cursor: z.int(),
+    /**
+     * Differs when the rights to the topics differ, e.g. the queues of an agent: a client whose rights changed before it
+     * resumed needs a snapshot.
+     */
+    access: z.string().optional(),
+  }),
   z.object({ op: z.literal('unsubscribed'), id: Id, topics: z.array(z.string()) }),
   z.object({ op: z.literal('snapshot'), topic: z.string(), cursor: z.int(), data: z.unknown() }),
   z.object({ op: z.literal('event'), event: Envelope, prev: z.int() }),

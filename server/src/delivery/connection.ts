@@ -17,7 +17,7 @@ import { FrameError, closeFrame, serverFrame } from '../websocket/frames.ts';
 import type { Caller } from '../ports/http.ts';
 import { Client } from './client.ts';
 import { MessageReader } from './message-reader.ts';
-import { heardSince, namesOf } from '../rights/hearing.ts';
+import { accessOf, heardSince, namesOf } from '../rights/hearing.ts';
 import type { Heard } from '../rights/hearing.ts';
 import { gapOf, reachOf } from './cursor.ts';
 import type { Parts } from './parts.ts';
@@ -350,7 +350,7 @@ export class Connection extends Client {
     }
     const resumes = frame.cursor !== undefined && gap === null;
     const from = resumes ? frame.cursor! : head;
-    this.#say({ op: 'subscribed', id: frame.id, topics, cursor: from });
+    this.#say({ op: 'subscribed', id: frame.id, topics, cursor: from, access: accessOf(fresh) });
     if (gap !== null) this.#say({ op: 'gap', from: frame.cursor!, to: head, reason: gap });
     for (const bytes of snapshot?.frames ?? []) this.send(bytes);
     if (frame.snapshot === true) for (const topic of topics) this.#shown.add(topic);

@@ -74,6 +74,21 @@ test('stream - an event of a noun without a topic reaches no client', async (t) 
   assert.deepEqual(topicsOf(forgotten), []);
 });
 
+test('stream - `access` of a subscription differs once the rights of the person differ', async (t) => {
+  const rig = await streamRig(t);
+  const access = async (topic: string): Promise<string | undefined> => {
+    await using client = await rig.open('agent');
+    client.send({ op: 'subscribe', id: 1, topics: [topic], snapshot: true, cursor: 0 });
+    return (await client.next('subscribed')).access;
+  };
+  const [queues, people] = [await access('queues'), await access('presence')];
+  rig.directory.setQueues(rig.directory.queues().toReversed());
+  assert.equal(await access('queues'), queues, 'the order of the queues is no right');
+  rig.directory.setQueues(rig.directory.queues().filter(({ name }) => name !== 'sales'));
+  assert.notEqual(await access('queues'), queues);
+  assert.equal(await access('presence'), people);
+});
+
 const TOPICS = ['presence', 'presence/1005', 'queues', 'queues/support', 'queues/sales', 'agents'];
 /** An agent receives its own events and those of its queues. */
 const NAMES: Readonly<Record<string, (topic: string) => readonly string[]>> = {

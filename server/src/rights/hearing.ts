@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { TopicNoun } from '@offhook/contract/stream.ts';
 import { EVERYONE } from './topics.ts';
 import { heardAs, historySince, parkingSince } from './rights.ts';
@@ -37,6 +38,12 @@ export function hear(who: Principal, topic: string, own: readonly string[]): Hea
   const noun = topic.split('/', 1)[0] as TopicNoun;
   const objects = names[0] === noun ? null : names.map((name) => name.slice(name.lastIndexOf('/') + 1));
   return { topic, names, noun, objects, since_ms: sinceOf(who, names) };
+}
+
+/** Text that differs if the access to one of the topics differs. */
+export function accessOf(heard: readonly Heard[]): string {
+  const each = heard.map(({ topic, names, since_ms }) => [topic, names.toSorted(), since_ms]);
+  return hash('sha256', JSON.stringify(each), 'base64url').slice(0, 16);
 }
 
 /** Names of several topics, in order, without those that a wider one covers; always includes `*`. */
