@@ -150,6 +150,30 @@ test('phonebook source - a card that is too large, and a text that is none, is l
   assert.deepEqual((await rig.names()).toSorted(), ['Anna', 'Ben']);
 });
 
+test('phonebook source - a card that the server does not send once is read by the next sync', async (t) => {
+  const server = await davServer(t);
+  const rig = await phonebookSourcesRig(t);
+  const book = new PlainBook();
+  book.put('Anna', 'a');
+  book.put('Ben', 'a');
+  const failed =
+    '<d:response><d:href>/book/Ben.vcf</d:href><d:status>HTTP/1.1 500 Error</d:status></d:response>';
+  server.answer = (asked) => {
+    if (!asked.body.includes('addressbook-multiget')) return book.answer(asked);
+    const { body = '' } = book.answer({
+      ...asked,
+      body: asked.body.replace('/book/Ben.vcf', '/book/none.vcf'),
+    });
+    return { body: body.replace('</d:multistatus>', `${failed}</d:multistatus>`) };
+  };
+  await rig.follow({ kind: 'carddav', title: 'Plain', address: server.address });
+  assert.equal(await rig.sync(), null);
+  assert.deepEqual(await rig.names(), ['Anna']);
+  server.answer = book.answer;
+  assert.equal(await rig.sync(), null);
+  assert.deepEqual((await rig.names()).toSorted(), ['Anna', 'Ben'], 'although no card has changed');
+});
+
 test('phonebook source - a multistatus is read by its namespaces, with CDATA and properties that the server lacks', async () => {
   const read = await readMultistatus(
     '<multistatus xmlns="DAV:"><response><href>/a%20b.vcf</href><propstat><prop><getetag><![CDATA["1"]]></getetag></prop><status>HTTP/1.1 200 OK</status></propstat><propstat><prop><x:getctag xmlns:x="y"/></prop><status>HTTP/1.1 404 Not Found</status></propstat></response><response><href>/gone.vcf</href><status>HTTP/1.1 404 Not Found</status></response><sync-token>t1</sync-token></multistatus>',

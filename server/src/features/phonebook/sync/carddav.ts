@@ -57,6 +57,8 @@ class AddressBook {
   readonly #authorization: string | null;
   readonly #send: Send;
   readonly #signal: AbortSignal;
+  /** Whether the server sent every requested card, or that it is gone. */
+  isWhole = true;
   constructor({ address, username, password }: SourceConfig, send: Send, signal: AbortSignal) {
     this.#url = new URL(address);
     if (!this.#url.pathname.endsWith('/')) this.#url.pathname += '/';
@@ -196,7 +198,10 @@ class AddressBook {
       const tag = prop(response, DAV, 'getetag') ?? member.tag;
       if (response.status === 404) gone.push(member.id);
       else if (card !== null) changed.push({ id: member.id, tag, line: await lineOf(card) });
+      else continue;
+      wanted.delete(member.id);
     }
+    if (wanted.size > 0) this.isWhole = false;
     yield { changed, gone };
   }
 }
@@ -227,5 +232,6 @@ export async function* readCardDav(
   // An empty list deletes nothing: a fault of the server is more likely than an empty address book.
   const gone = delta?.gone ?? (named.size === 0 ? [] : [...tags.keys()].filter((id) => !named.has(id)));
   yield { changed: [], gone };
-  return JSON.stringify({ token: delta?.token ?? token, ctag });
+  // No later list of changes names a card that the server did not send; without a cursor the tags of all are compared.
+  return JSON.stringify(book.isWhole ? { token: delta?.token ?? token, ctag } : {});
 }
