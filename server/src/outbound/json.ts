@@ -3,6 +3,8 @@ import type { OutboundRequest, OutboundResult, OutboundStream } from './transpor
 
 /** Bytes of an answer that are read; a longer one is not JSON any more. */
 export const MAX_ANSWER_BYTES = 2_097_152;
+/** Levels of arrays and objects in an answer: `JSON.stringify` of a deeper one would exhaust the stack and throw. */
+const MAX_DEPTH = 100;
 /** Limit of a request body in bytes; the file of an upload does not count. */
 const MAX_BODY_BYTES = 1_048_576;
 /** Slowest upload that the time limit allows, in bytes per millisecond. */
@@ -97,7 +99,10 @@ function readAnswer(
   if (!whole) return unreadable(`the answer broke off or has more than ${MAX_ANSWER_BYTES} bytes`);
   if (text.trim() === '') return { value: undefined, reason: null };
   try {
-    return { value: JSON.parse(text) as unknown, reason: null };
+    const value = JSON.parse(text) as unknown;
+    return isTooDeep(text)
+      ? unreadable(`the answer is nested deeper than ${MAX_DEPTH} levels`)
+      : { value, reason: null };
   } catch {
     // The parser's own message quotes the answer, which may contain an access token.
     return unreadable(
@@ -106,4 +111,21 @@ function readAnswer(
         : 'the answer is not JSON',
     );
   }
+}
+
+/** Whether a valid JSON text has more than `MAX_DEPTH` levels. */
+function isTooDeep(json: string): boolean {
+  let depth = 0;
+  let isString = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const sign = json[at]!;
+    // Valid JSON has a backslash only in a string.
+    if (sign === '\\') at += 1;
+    else if (sign === '"') isString = !isString;
+    else if (isString) continue;
+    else if (sign === '[' || sign === '{') depth += 1;
+    else if (sign === ']' || sign === '}') depth -= 1;
+    if (depth > MAX_DEPTH) return true;
+  }
+  return false;
 }

@@ -318,7 +318,11 @@ test('connector - each kind of failure: lies, limits, HTML, redirects, 50 MB, si
   assert.match((await lookup()).words, /2097152 bytes/);
   answer = { text: '['.repeat(1_000_000) };
   assert.match((await lookup()).words, /not JSON/);
-  answer = { text: '['.repeat(900_000) + ']'.repeat(900_000) };
+  for (const status of [500, 400, 200]) {
+    answer = { status, text: '['.repeat(900_000) + ']'.repeat(900_000) };
+    assert.match((await lookup()).words, /nested deeper than 100 levels/);
+  }
+  answer = { json: { people: [], note: `"\\${'['.repeat(200)}` } };
   assert.deepEqual(await session.lookup!('+4930901820', signal), { kind: 'done', value: [] });
   answer = { status: 500, json: { message: 'broken' } };
   assert.equal((await create()).kind, 'unknown');
