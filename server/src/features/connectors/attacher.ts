@@ -222,7 +222,7 @@ export class Attacher {
     const result = await request();
     const outcome: Outcome =
       result.kind === 'done' ? { kind: 'done', id: result.value?.id ?? row.remote_id } : result;
-    const sent = { change: row.wanted_change, hash: '' };
+    const sent = { change: row.wanted_change, hash: '', doubtful: read.state === 'unknown' };
     await untilDone(
       'storing the result of a recording',
       () =>

@@ -74,6 +74,21 @@ test('connectors - the answer of a create is lost, or takes longer than the serv
   }
 });
 
+test('connectors - a search for the customer that is refused while a create is in doubt: the entry is found, not made again', async (t) => {
+  const rig = await connectorsRig(t);
+  await rig.create();
+  let posts = 0;
+  let refusals = 0;
+  rig.crm.mood = (request) => {
+    if (request === 'POST /entries' && (posts += 1) === 1) return 'lost';
+    return request === 'GET /customers' && posts === 1 && (refusals += 1) === 1 ? 403 : 'works';
+  };
+  rig.feed.put('a:1');
+  await rig.stands('sent', 'a:1');
+  assert.ok(refusals > 0, 'the customer was searched for again');
+  assert.deepEqual([posts, rig.crm.of('a:1').length], [1, 1]);
+});
+
 test('connectors - an answer of 200 that says failure, a refusal, and what a person does about them', async (t) => {
   const rig = await connectorsRig(t);
   await rig.create();

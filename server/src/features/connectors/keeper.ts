@@ -346,7 +346,8 @@ export class EntryKeeper {
       () =>
         store.decide(row.id, (now) => {
           const at = { now: clock.now(), chance: chance() };
-          return ledger.settled(now, outcome, { change, hash }, this.#abilities, at);
+          const sent = { change, hash, doubtful: read.state === 'unknown' };
+          return ledger.settled(now, outcome, sent, this.#abilities, at);
         }),
       { clock, log, signal: this.#loop.broken },
     );

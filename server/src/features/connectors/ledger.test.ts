@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ENTRY_RETRY_SECONDS, changed, claimed, doubtOf, opened, settled } from './ledger.ts';
+import {
+  ENTRY_RETRY_SECONDS,
+  changed,
+  claimed,
+  doubtOf,
+  opened,
+  settled,
+  unneeded,
+  unprepared,
+} from './ledger.ts';
 import type { Entry } from './ledger.ts';
 
 const change = {
@@ -13,7 +22,7 @@ const change = {
   doubtful: false,
 } as const;
 const abilities = { once: 'own_id', update: true, remove: true, settle_seconds: 0 } as const;
-const sent = { change: 1, hash: '' };
+const sent = { change: 1, hash: '', doubtful: false };
 
 test('connectors - an entry keeps the attempts of its last task, and the next task begins with none', () => {
   const timing = { now: 1_000_000, chance: 0.5 };
@@ -44,4 +53,46 @@ test('connectors - a create that the system never answers well is sent later eac
     delays.join(),
   );
   assert.match(row.words!, /it broke; look there before/);
+});
+
+test('connectors - a create in doubt stays in doubt where later attempts do not reach the system, and is never sent anew', () => {
+  const header = { ...abilities, once: 'header' } as const;
+  const timing = { now: 1_000_000, chance: 0.5 };
+  const failed = { words: 'busy', retry_after_seconds: null } as const;
+  const lost = { kind: 'unknown', status: 500, ...failed } as const;
+  const first: Entry = { ...opened(change, timing.now)!, id: 1 };
+  const doubtful = settled(claimed(first, timing.now), lost, sent, header, timing);
+  assert.equal(doubtOf(doubtful, header, timing.now), 'again');
+  const late = timing.now + 3 * 3_600_000;
+  const again = { ...sent, doubtful: true };
+  const outcomes = [
+    { kind: 'unsent', status: 503, ...failed },
+    { kind: 'refused', status: 403, ...failed },
+    { kind: 'disconnected', status: 401, ...failed },
+  ] as const;
+  for (const outcome of outcomes) {
+    const row = settled(claimed(doubtful, timing.now), outcome, again, header, timing);
+    assert.deepEqual([row.state, doubtOf(row, header, late)], ['unknown', 'uncertain'], outcome.kind);
+    assert.equal(settled(claimed(first, timing.now), outcome, sent, header, timing).state, 'waiting');
+  }
+  const refused = { kind: 'refused', status: 409, ...failed } as const;
+  let row = settled(claimed(doubtful, timing.now), refused, again, header, timing);
+  assert.deepEqual(
+    [row.state, changed(row, { ...change, change: 2 }, late).state],
+    ['uncertain', 'uncertain'],
+  );
+  row = doubtful;
+  for (let n = 0; row.state === 'unknown' && n < 100; n += 1) row = unprepared(row, outcomes[1], timing);
+  assert.equal(row.state, 'uncertain');
+  assert.match(row.words!, /busy; look there before/);
+});
+
+test('connectors - an entry that is not wanted any more while its create is in doubt is uncertain, not forgotten', () => {
+  const timing = { now: 1_000_000, chance: 0.5 };
+  const lost = { kind: 'unknown', status: 500, words: 'it broke', retry_after_seconds: null } as const;
+  const first: Entry = { ...opened(change, timing.now)!, id: 1 };
+  const doubtful = settled(claimed(first, timing.now), lost, sent, abilities, timing);
+  const erased = (row: Entry) => unneeded(row, 2, 'not_wanted', 'it was erased');
+  assert.equal(erased(doubtful).state, 'uncertain');
+  assert.equal(erased({ ...first, state: 'unknown' }).state, 'not_wanted', 'it was never sent');
 });

@@ -139,11 +139,17 @@ export interface Timing {
   readonly now: number;
   readonly chance: number;
 }
-/** The row after the request of its task. `sent`: change and digest of the content that was sent. */
+/** What was sent: the change and digest of the content. `doubtful`: an earlier create may have made the entry already. */
+export interface Sent {
+  readonly change: number;
+  readonly hash: string;
+  readonly doubtful: boolean;
+}
+/** The row after the request of its task. */
 export function settled(
   row: Entry,
   outcome: Outcome,
-  sent: { readonly change: number; readonly hash: string },
+  sent: Sent,
   abilities: Abilities,
   { now, chance }: Timing,
 ): Entry {
@@ -162,16 +168,16 @@ export function settled(
     const more = stands.wanted === 0 || stands.wanted_change > sent.change;
     return more ? waiting({ ...stands, task: null }, now) : { ...stands, ...resting, state: 'sent' };
   }
-  const answered: Entry = { ...row, status: outcome.status, words: outcome.words };
+  const state = sent.doubtful ? 'unknown' : 'waiting';
+  const answered: Entry = { ...row, state, status: outcome.status, words: outcome.words };
   if (outcome.kind === 'refused') {
     if (task === 'remove' && (outcome.status === 404 || outcome.status === 410))
       return afterRemoval(answered, now);
-    if (PARK_ON.has(outcome.status)) return parked(answered, outcome.words);
+    if (PARK_ON.has(outcome.status)) return ended(answered, outcome.words);
     return later(answered, outcome.retry_after_seconds, { now, chance });
   }
   // The system did nothing and the whole connector waits, so this attempt does not count.
-  if (outcome.kind === 'disconnected')
-    return { ...answered, state: 'waiting', attempts: row.attempts - 1, next_at: now };
+  if (outcome.kind === 'disconnected') return { ...answered, attempts: row.attempts - 1, next_at: now };
   if (outcome.kind === 'unsent') return later(answered, outcome.retry_after_seconds, { now, chance });
   if (task !== 'create') return later(answered, null, { now, chance });
   const { once, settle_seconds } = abilities;
@@ -189,11 +195,15 @@ const afterRemoval = (row: Entry, now: number): Entry =>
   row.wanted === 1
     ? waiting({ ...row, remote_id: null, task: null }, now)
     : { ...row, ...resting, state: 'removed', sent_hash: null };
-/** The row that waits for its next attempt, or is parked after the last attempt. */
+/** The row without a further attempt: parked, or uncertain if its create is in doubt. */
+const ended = (row: Entry, words: string): Entry =>
+  row.state === 'unknown' ? inDoubt(row, 'ledger', words, FOREVER) : parked(row, words);
+/** The row that waits for its next attempt, or has ended after the last attempt. */
 function later(row: Entry, retryAfter: number | null, { now, chance }: Timing): Entry {
   const delay = retryDelay(ENTRY_RETRY_SECONDS, row.attempts, retryAfter, chance);
-  if (delay === null) return parked(row, row.words ?? 'it failed too often');
-  return { ...row, state: 'waiting', next_at: now + delay };
+  if (delay === null) return ended(row, row.words ?? 'it failed too often');
+  // A request that was refused or not sent leaves open whether an earlier create made the entry.
+  return { ...row, state: row.state === 'unknown' ? 'unknown' : 'waiting', next_at: now + delay };
 }
 
 /** The row of a recording's copy that the system deleted with its entry. */
@@ -222,6 +232,9 @@ export function unneeded(
   state: 'sent' | 'not_wanted',
   words: string | null,
 ): Entry {
+  // Sent before with an unknown result: the system may have the entry, which then is not wanted there.
+  if (row.state === 'unknown' && row.first_at !== null)
+    return inDoubt(row, 'ledger', words ?? 'it needs no entry', FOREVER);
   return { ...row, ...resting, state, sent_change: change, words };
 }
 /** The row of a conversation that has an entry but does not need it any more. */
