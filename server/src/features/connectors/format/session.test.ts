@@ -249,6 +249,20 @@ test('connector - a sync reads page after page with those that are gone', async 
   );
 });
 
+test('connector - a sync does not end at a page that lacks its list, nor drop the rows that a page has too many', async (t) => {
+  let json: unknown = { ok: true };
+  const { session, signal } = await rig(t, () => ({ json }));
+  const sync = (page: unknown) => session.sync!({ cursor: null, page }, signal);
+  const later = await sync(2);
+  assert.ok(later.kind === 'refused' && /no list of rows/.test(later.words), JSON.stringify(later));
+  assert.equal((await sync(null)).kind, 'done', 'some systems leave an empty list out');
+  json = { people: null };
+  assert.equal((await sync(2)).kind, 'done', 'others write null');
+  json = { people: Array.from({ length: 5_001 }, (_, id) => ({ id })) };
+  const long = await sync(null);
+  assert.ok(long.kind === 'refused' && /more than 5000 rows/.test(long.words), JSON.stringify(long));
+});
+
 test('connector - a page of 5,000 rows that lack most fields leaves other work its turns', async () => {
   const people = Array.from({ length: 5_000 }, (_, id) => ({ id, name: `Person ${id}` }));
   const body = Buffer.from(JSON.stringify({ people }));

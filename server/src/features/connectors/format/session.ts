@@ -325,7 +325,12 @@ class Session implements ConnectorSession {
     };
     const answered = await this.#requester.ask('sync', sync, scope, signal, true);
     if (!isDone(answered)) return failureOf(answered);
-    const rows = rowsOf(sync.rows({ ...scope, answer: answered.value }), MAX_ROWS);
+    const listed = sync.rows({ ...scope, answer: answered.value });
+    // As an empty page it would end the list, and the phonebook would lose the customers on the pages from here on.
+    if (after.page !== null && listed !== null && !Array.isArray(listed))
+      return failure('refused', 'the answer to a page after the first has no list of rows');
+    const rows = rowsOf(listed, MAX_ROWS + 1);
+    if (rows.length > MAX_ROWS) return failure('refused', `a page has more than ${MAX_ROWS} rows`);
     const nextPage = (): unknown => {
       const { page, pages } = sync;
       if (pages === undefined) return page?.({ ...scope, answer: answered.value }) ?? null;
