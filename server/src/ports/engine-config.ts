@@ -66,8 +66,9 @@ export interface EngineConfig {
   prove(files: EngineFiles, signal?: AbortSignal): Promise<Proof>;
   /**
    * Replaces files atomically (written aside, flushed, renamed; the folder flushed) and keeps the previous version as
-   * `<name>.bak`. A file with equal bytes is not touched. Returns the names that changed. After an error each file is either
-   * old or new; `onDisk` shows which.
+   * `<name>.bak`. A file with equal bytes is not touched. Returns the names that changed, and those that the running engine may
+   * not have loaded: written since its start, by this or an earlier service, without a `verify` that found no difference. After
+   * an error each file is either old or new; `onDisk` shows which.
    */
   write(files: EngineFiles): Promise<readonly string[]>;
   /** Makes the live engine load the named files, only the parts they belong to, in an order that keeps references valid. */

@@ -15,12 +15,14 @@ export type Fault = 'disk_full' | 'lie' | 'hang' | 'dies' | 'half' | 'refuses' |
 interface FakeProof extends Proof {
   readonly files: EngineFiles;
 }
+/** The file that an engine reads only at its start. */
+const FIXED = 'fixed.conf';
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 /** Rendered site with secrets, in several files, so that a part of them can be missing. */
 const rendered = (site: Site): EngineFiles =>
   new Map([
     ['endpoints.conf', JSON.stringify(site.extensions.map((e) => [e.extension, e.name, e.sip_password]))],
-    ['fixed.conf', 'only a new start takes this in'],
+    [FIXED, 'only a new start takes this in'],
     [
       'plan.conf',
       JSON.stringify([site.extensions.map((e) => e.extension), site.queues.map((q) => q.number)]),
@@ -51,6 +53,8 @@ export class FakeWorld {
   /** Number of calls for which a dead engine stays away. */
   away = 0;
   extra: ((site: Site) => EngineFiles) | null = null;
+  /** Files that were written since the engine started, without a comparison that found no difference. */
+  readonly #unread = new Set<string>();
   #dead = false;
   #life = 0;
 
@@ -73,6 +77,7 @@ export class FakeWorld {
     return () => life === this.#life && !this.#dead;
   }
   boot(): void {
+    this.#unread.clear();
     this.live = new Map([...this.disk, ...this.beside]);
   }
   point(name: string): Fault | undefined {
@@ -118,6 +123,7 @@ export class FakeWorld {
       if (fault === 'refuses') throw new Error(`${name}: permission denied`);
       const before = this.disk.get(name);
       if (before !== undefined) this.backups.set(name, before);
+      if (this.live !== null && name !== FIXED) this.#unread.add(name);
       point(`kept ${name}`);
       this.disk.set(name, fault === 'garbles' ? `${text.slice(0, -1)}?` : text);
     };
@@ -161,7 +167,7 @@ export class FakeWorld {
           changed.push(name);
         }
         point('written');
-        return changed;
+        return [...new Set([...changed, ...this.#unread])];
       },
       reload: async (names) => {
         const fault = point('reload');
@@ -186,12 +192,12 @@ export class FakeWorld {
         const live = this.#engine();
         const { files } = proof as FakeProof;
         point('verified');
-        return names
-          .filter((name) => live.get(name) !== files.get(name))
-          .map((name) => ({ object: null, file: name, words: `it holds another ${name}` }));
+        const differing = names.filter((name) => live.get(name) !== files.get(name));
+        if (differing.length === 0) for (const name of names) this.#unread.delete(name);
+        return differing.map((name) => ({ object: null, file: name, words: `it holds another ${name}` }));
       },
       hidden: (_, text) => text.replaceAll(/[A-Za-z0-9_-]{32}/g, '(hidden)'),
-      needsRestart: (names) => names.filter((name) => name === 'fixed.conf'),
+      needsRestart: (names) => names.filter((name) => name === FIXED),
     };
   }
 }

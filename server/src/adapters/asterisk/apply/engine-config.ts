@@ -2,7 +2,7 @@
  * The engine's side of an apply: proves files on a throw-away engine, writes them, reloads the live engine and reads it back.
  */
 import { stat } from 'node:fs/promises';
-import { ServiceError } from '../../../core/errors.ts';
+import { ServiceError, messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Certificates } from '../../../ports/certificates.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -40,6 +40,7 @@ import type { FullProof } from './prover.ts';
 import { readApplications, readBack } from './read-back.ts';
 import type { Asked } from './read-back.ts';
 import { needsRestart, ownerOf, reloadParts } from './reload.ts';
+import { UnreadFiles } from './unread.ts';
 
 export interface EngineConfigOptions {
   /** The site as this engine has it, where there are several. */
@@ -91,6 +92,7 @@ export class AsteriskConfig implements EngineConfig {
   readonly #log: Log;
   readonly #etc: string;
   readonly #prover: Prover;
+  readonly #unread: UnreadFiles;
   /** End of the engine's log when it was last asked to reload files. */
   #logFrom: number | null = null;
   readonly hidden = hiddenSecrets;
@@ -102,6 +104,7 @@ export class AsteriskConfig implements EngineConfig {
     this.#log = options.log.child({ part: 'engine-config' });
     this.#etc = etcDir(instance);
     this.#prover = new Prover({ home: instance.folder, clock, prove_ms });
+    this.#unread = new UnreadFiles(instance);
   }
   get ready(): boolean {
     return this.#options.program() !== null;
@@ -147,8 +150,9 @@ export class AsteriskConfig implements EngineConfig {
     const { languages } = this.#options;
     return (await languages?.lacking(language, neededPrompts(await this.#written()))) ?? [];
   }
-  write(files: EngineFiles): Promise<readonly string[]> {
-    return writeFiles(this.#etc, files);
+  async write(files: EngineFiles): Promise<readonly string[]> {
+    const changed = await writeFiles(this.#etc, files, (names) => this.#unread.add(names));
+    return [...new Set([...changed, ...(await this.#unread.names())])];
   }
   async reload(names: readonly string[], signal?: AbortSignal): Promise<void> {
     const { instance, clock } = this.#options;
@@ -166,6 +170,19 @@ export class AsteriskConfig implements EngineConfig {
     names: readonly string[],
     signal?: AbortSignal,
     depth: 'all' | 'changed' = 'all',
+  ): Promise<readonly EngineProblem[]> {
+    const problems = await this.#differences(proof, names, signal, depth);
+    if (problems.length === 0)
+      await this.#unread.remove(names).catch((error: unknown) => {
+        this.#log.warn({ error: messageOf(error) }, 'the next start reloads files that the engine has read');
+      });
+    return problems;
+  }
+  async #differences(
+    proof: Proof,
+    names: readonly string[],
+    signal: AbortSignal | undefined,
+    depth: 'all' | 'changed',
   ): Promise<readonly EngineProblem[]> {
     const { wanted, meant } = proof as FullProof;
     const kinds = kindsOf(names);

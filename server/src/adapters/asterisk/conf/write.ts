@@ -68,12 +68,14 @@ async function missingIncludes(folder: string, files: ReadonlyMap<string, string
  * Writes rendered files into `folder` (made with mode 0750, and `custom/` for hand-written includes with it, each empty
  * where there is none) and returns the names of those that changed. A file that already holds the same bytes is not
  * touched, because Asterisk detects a change by size and time; the version before is kept as `<name>.bak`. All of it is on
- * the disk before the first file is replaced, so where there is no room nothing changes. Errors are those of the file
- * system, but `storage_full` (ServiceError) where there is no room; a failure leaves every file whole, either old or new.
+ * the disk before the first file is replaced, so where there is no room nothing changes. `before` is called with the names
+ * right before that. Errors are those of the file system, but `storage_full` (ServiceError) where there is no room; a failure
+ * leaves every file whole, either old or new.
  */
 export async function writeFiles(
   folder: string,
   files: ReadonlyMap<string, string>,
+  before: (changed: readonly string[]) => Promise<void> = () => Promise.resolve(),
 ): Promise<readonly string[]> {
   const wrong = [...files.keys()].find((name) => !RENDERED.test(name));
   if (wrong !== undefined) throw new Error(`not a configuration file: ${JSON.stringify(wrong)}`);
@@ -87,12 +89,13 @@ export async function writeFiles(
     for (const [name, text] of files) {
       const file = path.join(folder, name);
       const content = Buffer.from(text);
-      const before = await read(file);
-      if (before?.equals(content)) continue;
-      if (before !== null) await prepare(`${file}.bak`, before, prepared);
+      const former = await read(file);
+      if (former?.equals(content)) continue;
+      if (former !== null) await prepare(`${file}.bak`, former, prepared);
       await prepare(file, content, prepared);
       changed.push(name);
     }
+    if (changed.length > 0) await before(changed);
     while (prepared.length > 0) {
       const { temporary, file } = prepared[0]!;
       await rename(temporary, file);

@@ -133,3 +133,29 @@ test('applies - killed again at every point of the recovering start', async () =
   }
   assert.ok(tried.length > 30, `${tried.length} kills`);
 });
+
+test('applies - killed at every point of a start with other files: the next start brings them to the running engine', async () => {
+  let points = Infinity;
+  for (let at = 1; at <= points; at += 1) {
+    await using temp = await temporaryStore();
+    const rig = await startSite(temp.store);
+    await rig.applies.close();
+    rig.world.extra = extra;
+    const ifAlive = (error: unknown): null => {
+      if (!rig.world.dead) throw error;
+      return null;
+    };
+    rig.world.revive();
+    rig.world.killAt = at;
+    const second = await startProcess(rig.world, temp.store).catch(ifAlive);
+    await second?.applies.start(true).catch(ifAlive);
+    if (!rig.world.dead) points = at - 1;
+    rig.world.revive();
+    const third = await startProcess(rig.world, temp.store);
+    await third.applies.start(true);
+    assert.deepEqual(sorted(rig.world.disk), renderedBy(third), `killed at ${at}: the files`);
+    assert.deepEqual(sorted(rig.world.live!), renderedBy(third), `killed at ${at}: the engine`);
+    await third.applies.close();
+  }
+  assert.ok(points > 10, `${points} points`);
+});

@@ -42,3 +42,30 @@ for (const fault of ['refuses', 'lie'] as const)
     );
     assert.equal(moved.length, 3);
   });
+
+test('standby files - the next start loads the files that the running engine did not load', async () => {
+  const world = new FakeWorld();
+  let version = 1;
+  const site = { extensions: [], queues: [] } as unknown as Site;
+  world.extra = () => new Map([['features.conf', String(version)]]);
+  const startStandby = (): StandbyFiles =>
+    new StandbyFiles({
+      engine: world.config(),
+      log: silent,
+      read: async () => ({ version, site }),
+      newest: async () => version,
+      restart: async () => {},
+      running: () => true,
+      mailboxes: async () => {},
+    });
+  const files = startStandby();
+  await files.write(false);
+  world.boot();
+  version = 2;
+  world.faults.set('reload', ['lie']);
+  await files.follow(new AbortController().signal);
+  assert.deepEqual([world.disk.get('features.conf'), world.live?.get('features.conf')], ['2', '1']);
+  const next = startStandby();
+  await next.write(true);
+  assert.deepEqual([next.version, world.live?.get('features.conf')], [2, '2']);
+});

@@ -145,7 +145,7 @@ export class FilesAtStart {
       });
     }
   }
-  /** Writes the files of this version, except those changed by hand. */
+  /** Writes the files of this version, except those changed by hand. Returns the files that a running engine has to load. */
   async #writeOwn(): Promise<readonly string[]> {
     const { engine, journal, log } = this.#deps;
     const known = await journal.files();
@@ -165,7 +165,7 @@ export class FilesAtStart {
         { files: drift.map((d) => d.name) },
         'files of the engine were changed by hand: it runs with the changed files, see GET /api/v1/config/drift',
       );
-    if (wanted.length > 0) {
+    if (wanted.length > 0)
       await journal.knowFiles(
         wanted.map(({ name, after }) => ({
           name,
@@ -175,14 +175,15 @@ export class FilesAtStart {
           hand_written: false,
         })),
       );
-      await engine.write(new Map([...files].filter(([name]) => wanted.some((s) => s.name === name))));
-    }
+    const written = await engine.write(
+      new Map([...files].filter(([name]) => wanted.some((s) => s.name === name))),
+    );
     const drifted = new Set(drift.map((d) => d.name));
     const now = (await knownNow(engine, files.keys(), known)).filter(
       (f) => !drifted.has(f.name) && (!f.hand_written || !this.#lives || known.size === 0),
     );
     await journal.knowFiles(now);
-    return wanted.map((s) => s.name);
+    return written.filter((name) => !drifted.has(name));
   }
 }
 
