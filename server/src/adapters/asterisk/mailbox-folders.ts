@@ -30,6 +30,24 @@ export async function endLeftLocks(instance: Pick<Instance, 'folder'>): Promise<
   for (const parent of [mailboxesDir(instance), asideDir(instance)])
     for (const mailbox of foldersIn(await entriesOf(parent))) await endLocks(path.join(parent, mailbox));
 }
+/** A mailbox in the engine's file: its number and PIN. */
+const PIN = /^([1-9][0-9]{1,9}) => ([0-9]{4,12}),/gm;
+const pinsIn = (text: string): ReadonlyMap<string, string> =>
+  new Map([...text.matchAll(PIN)].map(([, number, pin]) => [number!, pin!]));
+/**
+ * Deletes the PINs that people chose by phone for mailboxes whose PIN differs between two texts of the engine's file: the engine
+ * reads a chosen PIN instead of the one in its file. Throws errors of the file system.
+ */
+export async function endChosenPins(
+  instance: Pick<Instance, 'folder'>,
+  former: string,
+  text: string,
+): Promise<void> {
+  const before = pinsIn(former);
+  for (const [number, pin] of pinsIn(text))
+    if ((before.get(number) ?? pin) !== pin)
+      await rm(path.join(mailboxesDir(instance), number, 'secret.conf'), { force: true });
+}
 const Owners = z.record(z.string().regex(NUMBER), z.int().positive());
 
 /** True if it was moved, or does not exist; false where the target has messages. */

@@ -26,6 +26,7 @@ import { diskOf, handWrittenFiles, readFileOf, writeFiles } from '../conf/write.
 import { etcDir } from '../conf/instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../conf/instance.ts';
 import { consoleFile } from '../process/console-log.ts';
+import { endChosenPins } from '../mailbox-folders.ts';
 import { neededPrompts } from '../sounds/needed-prompts.ts';
 import type { Languages } from '../sounds/languages.ts';
 import type { TurnServer } from '../turn/server.ts';
@@ -68,6 +69,7 @@ const MANY = 6_000;
 /** Wait for the words of the engine's log: interval and limit. */
 const LOG_MS = { every: 50, most: 1_000 } as const;
 const DIALPLAN = FILE_OF.dialplan;
+const MAILBOXES = FILE_OF.mailbox;
 const SIP: readonly Kind[] = ['endpoint', 'auth', 'aor', 'identify', 'registration'];
 
 /** Kinds of objects defined in any of these files. */
@@ -151,7 +153,10 @@ export class AsteriskConfig implements EngineConfig {
     return (await languages?.lacking(language, neededPrompts(await this.#written()))) ?? [];
   }
   async write(files: EngineFiles): Promise<readonly string[]> {
+    const former = await this.read(MAILBOXES);
     const changed = await writeFiles(this.#etc, files, (names) => this.#unread.add(names));
+    if (former !== null && changed.includes(MAILBOXES))
+      await endChosenPins(this.#options.instance, former, files.get(MAILBOXES)!);
     return [...new Set([...changed, ...(await this.#unread.names())])];
   }
   async reload(names: readonly string[], signal?: AbortSignal): Promise<void> {

@@ -1,12 +1,16 @@
-/** Effects of a write on a running engine that a later service notices. */
+/** Effects of a write on a running engine that a later service, or the owner of a mailbox, notices. */
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { company, extension } from '../../../../test/support/rendered-company.ts';
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
-import type { EngineConfig } from '../../../ports/engine-config.ts';
+import type { EngineConfig, EngineFiles } from '../../../ports/engine-config.ts';
+import { mailboxesDir } from '../mailbox-folders.ts';
 import { AsteriskConfig } from './engine-config.ts';
 
 const site = company();
@@ -43,4 +47,28 @@ test('apply/write - the next service is told the files that the engine has not l
   await next.write(next.render(site));
   await engine.restart();
   assert.deepEqual(await started().write(new Map()), [], 'an engine that started later has read them');
+});
+
+test('apply/write - a new PIN of a mailbox is valid, also if its owner chose another one by phone', async () => {
+  const config = started();
+  const withPins = (pins: Readonly<Record<string, string>>): EngineFiles =>
+    config.render({
+      ...site,
+      extensions: site.extensions.map((e) => ({
+        ...e,
+        voicemail_pin: pins[e.extension] ?? e.voicemail_pin,
+      })),
+    });
+  const bring = async (files: EngineFiles): Promise<void> => config.reload(await config.write(files));
+  const pinOf = async (mailbox: string): Promise<string | undefined> =>
+    /Result: (\d+)/.exec(
+      await engine.cli(`dialplan eval function VM_INFO(${mailbox}@default,password)`),
+    )?.[1];
+  const chosen = path.join(mailboxesDir(engine.instance), '1001', 'secret.conf');
+  await mkdir(path.dirname(chosen), { recursive: true });
+  await writeFile(chosen, '[general]\npassword = 9753\n');
+  await bring(withPins({ 1003: '1357' }));
+  assert.deepEqual([await pinOf('1001'), await pinOf('1003')], ['9753', '1357']);
+  await bring(withPins({ 1001: '2468', 1003: '1357' }));
+  assert.deepEqual([await pinOf('1001'), existsSync(chosen)], ['2468', false]);
 });
