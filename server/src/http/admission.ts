@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../core/errors.ts';
 import { say } from '../core/said.ts';
 import type { App, Authenticator, Caller, Credential } from '../ports/http.ts';
@@ -11,6 +11,9 @@ import type { RouteTable } from './route-table.ts';
 import { upgradeOf } from './sockets.ts';
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** True for a route whose requests have a caller. */
+export const identifies = ({ level, identify }: FastifyContextConfig): boolean =>
+  level !== 'public' || identify === true;
 export const noSuchPath = (): ServiceError =>
   new ServiceError('not_found', 'there is no such path; the paths are listed in /api/v1/openapi.json');
 
@@ -77,28 +80,24 @@ export class Admission {
         say`"${secret}" is not allowed in the address, which logs keep; send it in a header`,
       );
     }
-    const route = request.routeOptions.config;
-    if (route.level === 'public' && route.identify !== true) return checkBodyHeaders(request);
+    if (!identifies(request.routeOptions.config)) return checkBodyHeaders(request);
+    const waiting = this.identify(request);
+    if (waiting !== undefined) return waiting.then(() => this.#checkRest(request));
+    this.#checkRest(request);
+  }
+  /** Looks the caller up and checks its access; for a body or a handler that took time, again. */
+  identify(request: FastifyRequest): void | Promise<void> {
     const credential = request.credential();
     const caller = credential === null ? null : this.#authenticator.authenticate(credential.token);
     // Awaiting a value that is already known would cost a tenth of a request's time.
-    if (caller instanceof Promise)
-      return caller.then((found) => {
-        this.#identify(request, credential, found);
-        checkBodyHeaders(request);
-      });
+    if (caller instanceof Promise) return caller.then((found) => this.#identify(request, credential, found));
     this.#identify(request, credential, caller);
-    checkBodyHeaders(request);
   }
-  /** Looks the caller up again, for a handler that waited. */
-  async identifyAgain(request: FastifyRequest): Promise<Caller> {
-    const credential = request.credential();
-    this.#identify(
-      request,
-      credential,
-      credential && (await this.#authenticator.authenticate(credential.token)),
-    );
-    return request.person();
+
+  #checkRest(request: FastifyRequest): void {
+    // Once only: a confirmation that held when the request began also covers a body that arrives slowly.
+    if (request.routeOptions.config.confirm === true) this.#app.confirmed(request.person());
+    checkBodyHeaders(request);
   }
 
   /** 404 or 405; only the preflight of a listed origin passes. */
@@ -110,7 +109,7 @@ export class Admission {
     throw new ServiceError('method_not_allowed', say`this path takes ${allowOf(entry)}`);
   }
   #identify(request: FastifyRequest, credential: Credential | null, caller: Caller | null): void {
-    const { level = 'admin', scope, setup, confirm } = request.routeOptions.config;
+    const { level = 'admin', scope, setup } = request.routeOptions.config;
     // A browser never holds an API key, so a key that comes as a cookie was planted.
     if (caller === null || credential === null || (credential.cookie && caller.key !== null)) {
       if (level === 'public') return;
@@ -126,7 +125,6 @@ export class Admission {
     if (level !== 'public') checkAccess(caller, { level, scope });
     // A WebSocket is public only for clients that send a ticket instead.
     if ((level !== 'public' || request.upgrade !== null) && setup !== true) this.#app.admitted(caller);
-    if (confirm === true) this.#app.confirmed(caller);
     request.caller = caller.cookie === credential.cookie ? caller : { ...caller, cookie: credential.cookie };
   }
 }

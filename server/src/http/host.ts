@@ -10,11 +10,11 @@ import { connectionsFor, descriptors } from '../core/descriptors.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { App, Authenticator, Caller } from '../ports/http.ts';
-import { Admission, noSuchPath } from './admission.ts';
+import { Admission, identifies, noSuchPath } from './admission.ts';
 import type { ArrivalLimits } from './arrival.ts';
 import { asyncapiDocument } from './asyncapi.ts';
 import { boundBodyMemory } from './body-memory.ts';
-import { BODY_LIMIT, addBodyParsers, fillEmptyBody } from './body.ts';
+import { BODY_LIMIT, addBodyParsers, fillEmptyBody, hasBody } from './body.ts';
 import { addDocument } from './documents.ts';
 import type { Forward } from './forward.ts';
 import { addIdempotency } from './idempotency.ts';
@@ -160,7 +160,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   app.decorateReply('notModified', function (this: FastifyReply, etag: string) {
     headers.notModified(this, etag);
   });
-  app.addHook('onRoute', (route) => addRouteRules(app, table, route));
+  app.addHook('onRoute', (route) => addRouteRules(app, table, admission, route));
   const { forward, nodes } = options;
   addHooks(app, { admission, headers, metrics, log, debugs, forward, nodes });
   // Reached only by an accepted preflight.
@@ -281,7 +281,8 @@ function addRequestMethods(app: App, { publicUrl }: HostSettings, admission: Adm
     return this.caller;
   });
   app.decorateRequest('personNow', async function (this: FastifyRequest) {
-    return await admission.identifyAgain(this);
+    await admission.identify(this);
+    return this.person();
   });
 }
 
@@ -289,6 +290,7 @@ function addRequestMethods(app: App, { publicUrl }: HostSettings, admission: Adm
 function addRouteRules(
   app: App,
   table: RouteTable,
+  admission: Admission,
   route: RouteOptions & { readonly url: string; readonly path: string },
 ): void {
   const methods = [route.method].flat();
@@ -307,6 +309,13 @@ function addRouteRules(
       ...[route.preValidation ?? []].flat(),
     ];
   if (emptyBody !== null) route.preValidation = [fillEmptyBody, ...[route.preValidation ?? []].flat()];
+  // A client may send the body minutes after the head, and its session may have ended meanwhile.
+  if (!methods.includes('GET') && identifies(route.config!))
+    route.preValidation = [
+      (request: FastifyRequest, _reply: FastifyReply, done: Done) =>
+        settle(() => (hasBody(request) ? admission.identify(request) : undefined), done),
+      ...[route.preValidation ?? []].flat(),
+    ];
   if (bodyBytes !== undefined) route.bodyLimit = bodyBytes;
 }
 
@@ -331,20 +340,16 @@ function addHooks(
       metrics.observe(route, request.is404 ? 'other' : request.method, reply.statusCode, seconds);
       if (debugs) logRequest(log, request, reply, seconds);
     });
-    let waiting;
     try {
       if (nodes !== undefined) readOrigin(request, nodes.secret);
       if (forward?.own(request.method, pathOf(request.originalUrl)) === false) {
         admission.pass(request, reply);
         return forward.pass(request, reply, { fail: done, closing: () => admission.draining });
       }
-      waiting = admission.admit(request, reply);
     } catch (error) {
       return done(error as Error);
     }
-    if (waiting === undefined) done();
-    // oxlint-disable-next-line promise/no-callback-in-promise -- the framework would await every async hook
-    else waiting.then(() => done(), done);
+    settle(() => admission.admit(request, reply), done);
   });
   app.addHook('onSend', (request, reply, payload, done) => {
     headers.refresh(request, reply);
@@ -352,6 +357,19 @@ function addHooks(
       reply.header(SEQ_HEADER, nodes.seq());
     done(null, payload);
   });
+}
+type Done = (error?: Error) => void;
+/** Ends a hook with the result of a check, at once where the check has it at once. */
+function settle(check: () => void | Promise<void>, done: Done): void {
+  let waiting;
+  try {
+    waiting = check();
+  } catch (error) {
+    return done(error as Error);
+  }
+  if (waiting === undefined) done();
+  // oxlint-disable-next-line promise/no-callback-in-promise -- the framework would await every async hook
+  else waiting.then(() => done(), done);
 }
 function logRequest(log: Log, request: FastifyRequest, reply: FastifyReply, seconds: number): void {
   log.debug(
