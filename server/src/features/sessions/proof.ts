@@ -32,14 +32,19 @@ export interface Claim {
   /** The device cookie of an earlier sign-in. */
   readonly device?: string | undefined;
 }
+/** A person whose password was right; `phc`: its stored hash. */
+export interface Proven {
+  readonly who: Person;
+  readonly phc: string;
+}
 /** Proofs of identity. Every guess is throttled, every wrong one is audited. */
 export interface Proof {
   /** Throws `too_many_attempts`, `overloaded`, `invalid_credentials`, `otp_required`, `account_disabled`. */
-  signIn(claim: Claim): Promise<{ readonly who: Person; readonly phc: string }>;
+  signIn(claim: Claim): Promise<Proven>;
   /** Repeats the whole sign-in. Throws as `signIn` does. */
   wholly(caller: Caller, given: Pick<Claim, 'password' | 'otp'>, ip: string, action: string): Promise<void>;
   /** Checks the caller's own password before a sensitive operation. Throws as `signIn` does. */
-  again(caller: Caller, password: string, ip: string, action: string): Promise<Person>;
+  again(caller: Caller, password: string, ip: string, action: string): Promise<Proven>;
   /**
    * Runs one proof of a session, which counts as a known device; `judge` must end the attempt, or the guess
    * is not counted.
@@ -209,7 +214,7 @@ export function createProof(options: ProofOptions): Proof {
         if (!fits) attempt.failed();
         return fits;
       });
-      if (right) return who;
+      if (right && phc !== null) return { who, phc };
       await recordFailure(refusedEntry(action, who, ip, 'password'));
       throw new ServiceError('invalid_credentials', 'the current password is wrong');
     },

@@ -27,7 +27,7 @@ export function createSecondFactor(otp: Otp, proof: Proof, audit: Audit): Second
   return {
     isOn: (personId) => otp.isOn(personId),
     async enrol(caller, password, issuer, ip) {
-      const who = await proof.again(caller, password, ip, 'session.otp_failed');
+      const { who } = await proof.again(caller, password, ip, 'session.otp_failed');
       return otp.enrol(who.id, who.username, issuer);
     },
     async confirm(caller, digits, ip) {
@@ -43,7 +43,7 @@ export function createSecondFactor(otp: Otp, proof: Proof, audit: Audit): Second
       return codes;
     },
     async remove(caller, password, given, ip) {
-      const who = await proof.again(caller, password, ip, 'session.otp_failed');
+      const { who } = await proof.again(caller, password, ip, 'session.otp_failed');
       await proof.guess(caller, ip, async (attempt) => {
         const verdict = await otp.check(who.id, given);
         if (verdict === 'right' || verdict === 'off') return;

@@ -26,6 +26,7 @@ import { SignInCodes } from './sign-in-codes.ts';
 import { createSessionSip } from './sip.ts';
 import type { SessionSip } from './sip.ts';
 import { SessionStore } from './store.ts';
+import type { NewPassword } from './store.ts';
 import { Tokens, hashOf, newToken } from './tokens.ts';
 import { Upkeep } from './upkeep.ts';
 
@@ -177,7 +178,7 @@ export class Sessions implements Authenticator {
     let proven = phc;
     if (isOutdated(proven)) {
       proven = await hashPassword(input.password);
-      await this.#store.setPassword(who.id, proven, this.#clock.now(), false);
+      await this.#store.setPassword(who.id, proven, this.#clock.now(), { proven: phc, keepsSessions: true });
     }
     const issued = await this.#open(who, proven, { device_name, platform, ip, device });
     this.confirmation.opened(issued.session_id);
@@ -256,10 +257,11 @@ export class Sessions implements Authenticator {
 
   /** Ends every session of the caller and opens a new one. Throws as `login` does. */
   async changePassword(caller: Caller, current: string, next: string, ip: string): Promise<Issued> {
-    const who = await this.#proof.again(caller, current, ip, 'session.password_failed');
+    const { who, phc: proven } = await this.#proof.again(caller, current, ip, 'session.password_failed');
     const phc = await hashPassword(next);
-    await this.#audit.record(ownEntry('session.password_changed', who.extension, ip));
-    await this.#setPassword(who.id, phc);
+    const entry = ownEntry('session.password_changed', who.extension, ip);
+    // An administrator may have given the person another password since the proof.
+    await this.#setPassword(who.id, phc, { proven, note: (trx) => this.#audit.recordIn(trx, entry) });
     const issued = await this.#open(who, phc, { ip });
     this.confirmation.opened(issued.session_id);
     return issued;
@@ -427,8 +429,8 @@ export class Sessions implements Authenticator {
     this.#ended(ids, reason);
   }
 
-  async #setPassword(personId: number, phc: string): Promise<void> {
-    this.#ended(await this.#store.setPassword(personId, phc, this.#clock.now(), true), 'password_changed');
+  async #setPassword(personId: number, phc: string, given: NewPassword = {}): Promise<void> {
+    this.#ended(await this.#store.setPassword(personId, phc, this.#clock.now(), given), 'password_changed');
     this.#passwordListeners.forEach((listener) => listener(personId));
   }
 }

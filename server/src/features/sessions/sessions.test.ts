@@ -9,6 +9,7 @@ import type { Site } from '../../../test/support/sessions-fixture.ts';
 import { until } from '../../../test/support/until.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Store } from '../../ports/store.ts';
+import { LEAST_COST } from './password.ts';
 import type { EndReason } from './service.ts';
 import { GRACE_MS } from './tokens.ts';
 
@@ -339,6 +340,25 @@ test('sessions - a sign-in that was proven with the old password opens nothing a
   database.beforeTransaction = () => site.sessions.setPassword(5, 'another password');
   await assert.rejects(login('1005'), is('invalid_credentials'));
   await login('1005', 'another password');
+  await site.sessions.setPassword(5, passwordOf('1005'));
+});
+test('sessions - a password that an administrator gives meanwhile stays, and the refused change is not in the trail', async () => {
+  const given = 'given by an administrator';
+  const me = (await site.sessions.authenticate((await login('1005')).token))!;
+  const { entries: before } = await site.audit.page({ action: 'session.password_changed' });
+  database.beforeTransaction = () => site.sessions.setPassword(5, given);
+  await assert.rejects(
+    site.sessions.changePassword(me, passwordOf('1005'), 'a new password', `10.9.${network}.1`),
+    is('invalid_credentials'),
+  );
+  await login('1005', given);
+  const { entries: after } = await site.audit.page({ action: 'session.password_changed' });
+  assert.deepEqual(after, before);
+  // The same for a sign-in that hashes the password again.
+  await site.sessions.setPassword(5, passwordOf('1005'), LEAST_COST);
+  database.beforeTransaction = () => site.sessions.setPassword(5, given);
+  await assert.rejects(login('1005'), is('invalid_credentials'));
+  await login('1005', given);
   await site.sessions.setPassword(5, passwordOf('1005'));
 });
 test('sessions - a disabled or removed person is signed out at once, and a changed level counts at once', async () => {

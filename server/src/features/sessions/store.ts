@@ -48,6 +48,15 @@ export interface NewSession {
   readonly proven: string;
 }
 
+export interface NewPassword {
+  /** Stored hash of the password that was proven; nothing changes if it has changed since. */
+  readonly proven?: string;
+  /** True for the same password with another hash. */
+  readonly keepsSessions?: boolean;
+  /** Adds its rows in the same transaction. */
+  readonly note?: (trx: Transaction<SessionTables>) => Promise<void>;
+}
+
 export const migrations: readonly Migration[] = [
   {
     id: '0100-sessions',
@@ -70,6 +79,18 @@ const MAX_TOKENS = 8;
 const MAX_SESSIONS = 100;
 /** Time for which an ended session stays readable for support. */
 const KEEP_ENDED_MS = 30 * 86_400_000;
+
+/** Throws `invalid_credentials` if the password was changed after `proven`, its stored hash, was checked. */
+async function checkProven(trx: Kysely<SessionTables>, personId: number, proven: string): Promise<void> {
+  const credential = await trx
+    .selectFrom('credentials')
+    .select('password')
+    .where('person_id', '=', personId)
+    .executeTakeFirst();
+  if (credential?.password !== proven) {
+    throw new ServiceError('invalid_credentials', 'the password was changed meanwhile');
+  }
+}
 
 /** Adds a token; returns the tokens of the session beyond eight that were dropped. */
 async function addToken(
@@ -137,14 +158,7 @@ export class SessionStore {
   /** Adds a session with its first token; `crowded`: sessions of this person beyond 100 that it ended. */
   add(session: NewSession): Promise<{ id: number; crowded: number[] }> {
     return this.#store.transaction<SessionTables, { id: number; crowded: number[] }>(async (trx) => {
-      const credential = await trx
-        .selectFrom('credentials')
-        .select('password')
-        .where('person_id', '=', session.person_id)
-        .executeTakeFirst();
-      if (credential?.password !== session.proven) {
-        throw new ServiceError('invalid_credentials', 'the password was changed meanwhile');
-      }
+      await checkProven(trx, session.person_id, session.proven);
       const { id } = await trx
         .insertInto('sessions')
         .values({
@@ -322,18 +336,17 @@ export class SessionStore {
     return new Set(rows.map((row) => row.person_id));
   }
 
-  /**
-   * Sets a password and ends every session of the person, unless the password was only hashed again; resolves
-   * with those ids.
-   */
-  setPassword(personId: number, password: string, at: number, endSessions: boolean): Promise<number[]> {
+  /** Sets a password and ends every session of the person; resolves with those ids. */
+  setPassword(personId: number, password: string, at: number, given: NewPassword): Promise<number[]> {
     return this.#store.transaction<SessionTables, number[]>(async (trx) => {
+      if (given.proven !== undefined) await checkProven(trx, personId, given.proven);
       await trx
         .insertInto('credentials')
         .values({ person_id: personId, password, changed_at: at })
         .onConflict((c) => c.column('person_id').doUpdateSet({ password, changed_at: at }))
         .execute();
-      if (!endSessions) return [];
+      await given.note?.(trx);
+      if (given.keepsSessions === true) return [];
       const ended = await trx
         .updateTable('sessions')
         .set({ ended_at: at, ended_by: 'password_changed' })
