@@ -263,7 +263,8 @@ export class Sessions implements Authenticator {
     // An administrator may have given the person another password since the proof.
     await this.#setPassword(who.id, phc, { proven, note: (trx) => this.#audit.recordIn(trx, entry) });
     const issued = await this.#open(who, phc, { ip });
-    this.confirmation.opened(issued.session_id);
+    // A password alone confirms no session of a person with a second factor.
+    if (!this.hasFactor(who.id)) this.confirmation.opened(issued.session_id);
     return issued;
   }
 

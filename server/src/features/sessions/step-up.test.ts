@@ -10,6 +10,8 @@ import { passwordOf, siteFixture } from '../../../test/support/sessions-fixture.
 import type { Site } from '../../../test/support/sessions-fixture.ts';
 import { hostFixture, authenticatorWithKeys } from '../../../test/support/host-fixture.ts';
 import { oneOperation } from '../../../test/support/one-operation.ts';
+import { fromBase32 } from '../../../test/support/base32.ts';
+import { totp } from './totp.ts';
 
 const MINUTE = 60_000;
 const shared = { method: 'POST', level: 'admin', tag: 'test', errors: [], reply: Done } as const;
@@ -77,6 +79,19 @@ test('step-up - a renewed session is no new sign-in', async (t) => {
   clock.advance(6 * MINUTE);
   const { token: next } = await sessions.refresh(token, '10.9.0.9');
   assert.equal(await post('/api/v1/test/weighty', {}, next), '403 confirmation_required');
+});
+
+test('step-up - a new password confirms a session only of a person without a second factor', async (t) => {
+  const { post, clock, sessions, token } = await site(t);
+  const ip = '192.0.2.1';
+  const callerOf = async (one: string) => (await sessions.authenticate(one))!;
+  const first = await sessions.changePassword(await callerOf(token), passwordOf('1001'), 'a new one', ip);
+  assert.equal(await post('/api/v1/test/weighty', {}, first.token), 200);
+  const me = await callerOf(first.token);
+  const { secret } = await sessions.otp.enrol(me, 'a new one', 'Test', ip);
+  await sessions.otp.confirm(me, totp(fromBase32(secret), Math.floor(clock.now() / 30_000)), ip);
+  const second = await sessions.changePassword(me, 'a new one', passwordOf('1001'), ip);
+  assert.equal(await post('/api/v1/test/weighty', {}, second.token), '403 confirmation_required');
 });
 
 test('step-up - a command asks as its route does', async (t) => {
