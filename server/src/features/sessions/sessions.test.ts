@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
+import type { Generated } from 'kysely';
 import { LoginReply } from '@offhook/contract/session.ts';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { personFixture } from '../../../test/support/directory-fixture.ts';
@@ -440,6 +441,42 @@ test('sessions - one person has at most 100; the one used longest ago goes', asy
     ended.filter(([, reason]) => reason === 'crowded'),
     [[before[0]!, 'crowded']],
   );
+});
+test('sessions - of one person the newest 500 ended ones are kept', async () => {
+  interface Row {
+    id: Generated<number>;
+    person_id: number;
+    created_at: number;
+    last_used_at: number;
+    ends_at: number;
+    ended_at: number | null;
+  }
+  const db = site.store.db<{ sessions: Row }>();
+  const at = site.clock.now();
+  const row = { person_id: 3, created_at: at, last_used_at: at, ends_at: at + days(1), ended_at: at };
+  for (const person_id of [3, 2])
+    for (let i = 0; i < 6; i += 1)
+      await db
+        .insertInto('sessions')
+        .values(Array.from({ length: 100 }, () => ({ ...row, person_id })))
+        .execute();
+  const { session_id, token } = await login('1003');
+  const endedOf = async (person_id: number): Promise<number> => {
+    const rows = await db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('person_id', '=', person_id)
+      .where('ended_at', 'is not', null)
+      .execute();
+    return rows.length;
+  };
+  assert.deepEqual([await endedOf(3), await endedOf(2)], [500, 600], 'of the person who signs in');
+  assert.ok(await works(token));
+  await site.sessions.logout((await site.sessions.authenticate(token))!, '10.9.9.9');
+  await login('1003');
+  assert.equal(await endedOf(3), 500);
+  const newest = await db.selectFrom('sessions').selectAll().where('id', '=', session_id).execute();
+  assert.equal(newest.length, 1, 'the newest ones');
 });
 test('sessions - every sign-in, failure, log-out and change of password is in the trail, with no secret', async () => {
   const newest = (await site.audit.page({ limit: 1 })).entries[0]?.id ?? 0;

@@ -77,8 +77,9 @@ export const migrations: readonly Migration[] = [
 ];
 const MAX_TOKENS = 8;
 const MAX_SESSIONS = 100;
-/** Time for which an ended session stays readable for support. */
+/** Time for which an ended session stays readable for support, and the number of these of one person. */
 const KEEP_ENDED_MS = 30 * 86_400_000;
+const KEEP_ENDED = 500;
 
 /** Throws `invalid_credentials` if the password was changed after `proven`, its stored hash, was checked. */
 async function checkProven(trx: Kysely<SessionTables>, personId: number, proven: string): Promise<void> {
@@ -90,6 +91,17 @@ async function checkProven(trx: Kysely<SessionTables>, personId: number, proven:
   if (credential?.password !== proven) {
     throw new ServiceError('invalid_credentials', 'the password was changed meanwhile');
   }
+}
+/** Deletes the older ended sessions of a program that signs in for each request. */
+async function dropEnded(trx: Kysely<SessionTables>, personId: number): Promise<void> {
+  const ended = trx
+    .selectFrom('sessions')
+    .select('id')
+    .where('person_id', '=', personId)
+    .where('ended_at', 'is not', null);
+  const old = ended.where('id', 'not in', ended.orderBy('id', 'desc').limit(KEEP_ENDED));
+  await trx.deleteFrom('session_tokens').where('session_id', 'in', old).execute();
+  await trx.deleteFrom('sessions').where('id', 'in', old).execute();
 }
 
 /** Adds a token; returns the tokens of the session beyond eight that were dropped. */
@@ -198,6 +210,7 @@ export class SessionStore {
           .where('id', 'in', crowded)
           .execute();
       }
+      await dropEnded(trx, session.person_id);
       return { id, crowded };
     });
   }
@@ -248,8 +261,8 @@ export class SessionStore {
   }
 
   /**
-   * True when the person has signed in from the network of this address, in a live session or one that ended less than
-   * 30 days ago.
+   * True when the person has signed in from the network of this address, in a live session or one of the newest 500 that ended
+   * less than 30 days ago.
    */
   async signedInFrom(personId: number, ip: string): Promise<boolean> {
     const rows = await this.#db
