@@ -219,6 +219,7 @@ export const EVENT_DATA = {
   'history.gap': z
     .object({
       finding_id: z.int(),
+      node: z.string().optional().describe('Node of the engine; absent in events of earlier versions.'),
       from: z.string(),
       to: z.string(),
       channels: z

@@ -29,7 +29,6 @@ export async function keepFinding(db: Kysely<Tables>, finding: Finding): Promise
 function keyOf({ kind, data }: Finding): string {
   switch (kind) {
     case 'gap':
-      return `${kind} ${data.from} ${data.to}`;
     case 'settled':
       return [kind, data.from, data.to, ...(data.node === undefined ? [] : [data.node])].join(' ');
     case 'difference':

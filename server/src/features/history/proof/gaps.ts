@@ -15,6 +15,8 @@ export interface Absence extends Span {
   readonly node?: string;
 }
 export interface LostChannels extends Span {
+  /** Node of the engine that numbered them; for an absence of the leading node, also that of a former one. */
+  readonly node: string;
   readonly channels: number;
 }
 /** Start of an absence that lasts, by node; null for the engine of the leading node. */
@@ -156,12 +158,12 @@ export function lostIn(
   // After a failover the leading node has another name, and its engine numbers channels anew.
   const lost = [...Map.groupBy(new Set(channels), nodeOf)]
     .filter(([node]) => concerns(absence, node, others))
-    .map(([, own]) => lostAt(absence, own))
+    .map(([node, own]) => lostAt(absence, node, own))
     .filter((one) => one !== null);
   return lost.length === 0 ? null : lost.flat();
 }
-/** Unrecorded channels among those of one engine. */
-function lostAt(absence: Absence, channels: Iterable<string>): readonly LostChannels[] | null {
+/** Unrecorded channels among those of the engine of one node. */
+function lostAt(absence: Absence, node: string, channels: Iterable<string>): readonly LostChannels[] | null {
   const known = new Map<number, number>();
   const chosen: number[] = [];
   for (const id of channels) {
@@ -180,7 +182,7 @@ function lostAt(absence: Absence, channels: Iterable<string>): readonly LostChan
     if (missing === 0 || outside) return [];
     // The clocks of service and engine differ slightly.
     const ours = chosen.filter((second) => second >= before[1] - 1000 && second <= at + 1000).length;
-    return missing > ours ? [{ from: before[1], to: at + 1000, channels: missing - ours }] : [];
+    return missing > ours ? [{ node, from: before[1], to: at + 1000, channels: missing - ours }] : [];
   });
 }
 /**
@@ -196,7 +198,9 @@ export function unexplainedBy(
 ): readonly LostChannels[] {
   if (missing.length === 0) return missing;
   const left = lostIn(absence, [...channels, ...tests], others) ?? [];
-  return left.filter((one) => missing.some((gap) => gap.from <= one.from && one.to <= gap.to));
+  return left.filter((one) =>
+    missing.some((gap) => gap.node === one.node && gap.from <= one.from && one.to <= gap.to),
+  );
 }
 
 /** Storage time of a test call's channel; except at idle sites, an absence is compared sooner. */

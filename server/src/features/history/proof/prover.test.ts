@@ -539,7 +539,7 @@ const away = { from: (S + 500) * 1000, to: (S + 560) * 1000 };
 test('proof - channels with ids chosen by the service are no gap', () => {
   const around = [`ast1:${S + 499}.8`, `ast1:${S + 570}.13`];
   const chosen = (name: string, at: number) => [1, 2].map((n) => `ast1:${name}-${S + at}.${n}`);
-  const gap = { from: (S + 499) * 1000, to: (S + 571) * 1000 };
+  const gap = { node: 'ast1', from: (S + 499) * 1000, to: (S + 571) * 1000 };
   assert.deepEqual(lostIn(away, [...around, ...chosen('health-0a', 566), ...chosen('oh-0b', 569)], []), []);
   assert.deepEqual(lostIn(away, [...around, ...chosen('health-0a', 566)], []), [{ ...gap, channels: 2 }]);
   const twice = [...chosen('health-0a', 566), ...chosen('health-0a', 566)];
@@ -559,18 +559,43 @@ test('proof - missing channels between two known ones are a gap with its time', 
     );
   assert.equal(of([490, 7], [499, 8]), null, 'nothing after it yet');
   assert.deepEqual(of([499, 8], [530, 9], [570, 10]), []);
-  assert.deepEqual(of([499, 8], [570, 13]), [{ from: (S + 499) * 1000, to: (S + 571) * 1000, channels: 4 }]);
+  const gap = { node: 'ast1', from: (S + 499) * 1000, to: (S + 571) * 1000 };
+  assert.deepEqual(of([499, 8], [570, 13]), [{ ...gap, channels: 4 }]);
   assert.deepEqual(of([400, 1], [450, 5], [499, 8], [570, 9]), [], 'before it');
   assert.deepEqual(of([499, 80], [570, 3]), [], 'a new life of the engine counts anew');
 });
 
 test('proof - the channels of an engine are compared with no others', () => {
   const around = [`ast1:${S + 499}.8`, `ast1:${S + 570}.9`, `b:${S + 499}.12`, `b:${S + 571}.17`];
-  const gap = { from: (S + 499) * 1000, to: (S + 572) * 1000, channels: 4 };
+  const gap = { node: 'b', from: (S + 499) * 1000, to: (S + 572) * 1000, channels: 4 };
   assert.deepEqual(lostIn(away, around, ['b']), []);
   assert.deepEqual(lostIn({ ...away, node: 'b' }, around, ['b']), [gap]);
   assert.deepEqual(unexplainedBy([], { ...away, node: 'b' }, around, [gap], ['b']), [gap]);
   assert.equal(lostIn({ ...away, node: 'b' }, around.slice(0, 3), ['b']), null, 'nothing after it at b yet');
+});
+
+test('proof - equal gaps of two engines are two events, and each names its node', async () => {
+  await using scene = await historyScene();
+  const { journal, published, prover } = rig(scene, (S + 900) * 1000);
+  const both = (type: string, at: number, serial?: number): readonly DomainEvent[] =>
+    ['ast1', 'b'].map((node) => {
+      const id = `${node}:${S + at}.${serial}`;
+      const data = serial === undefined ? {} : { call_id: id, leg: { leg_id: id, extension: '1001' } };
+      return { ...event(type, (S + at) * 1000, data), subject: `engine/${node}` } as DomainEvent;
+    });
+  journal.append([
+    ...both('call.started', 499, 8),
+    ...both('engine.link_down', 500),
+    ...both('engine.link_up', 505),
+    ...both('call.started', 540, 12),
+  ]);
+  const it = prover(scene.store, ['b']);
+  for (let i = 0; i < 3; i += 1) await it.catchUp();
+  const span = { from: rfc3339((S + 499) * 1000), to: rfc3339((S + 541) * 1000), channels: 3 };
+  assert.deepEqual(
+    published.flatMap(({ type, data }) => (type === 'history.gap' ? [data] : [])),
+    ['ast1', 'b'].map((node, i) => ({ finding_id: i + 1, node, ...span })),
+  );
 });
 
 /** The store, and a count of the statements with the table's name. */
@@ -625,7 +650,7 @@ test('proof - test channels are read once, only if numbers are missing and a lat
 
 test('proof - a test call of another day makes no gap', () => {
   const around = [`ast1:${S + 510}.40`, `ast1:${S + 570}.44`];
-  const gap = { from: (S + 510) * 1000, to: (S + 571) * 1000 };
+  const gap = { node: 'ast1', from: (S + 510) * 1000, to: (S + 571) * 1000 };
   const missing = lostIn(away, around, [])!;
   assert.deepEqual(missing, [{ ...gap, channels: 3 }]);
   assert.deepEqual(unexplainedBy([`ast1:${S - 90_000}.7`], away, around, missing, []), missing);

@@ -320,8 +320,8 @@ class JournalProver implements Prover {
     for (const absence of this.#open.filter((a) => a.to <= untilOf(a.node))) {
       const gaps = await gapsOf(this.#db, absence, this.#legs.keys(), tests, this.#others);
       if (gaps === null) continue;
-      for (const { from, to, channels } of gaps) {
-        const data = { from: rfc3339(from), to: rfc3339(to), channels };
+      for (const { node, from, to, channels } of gaps) {
+        const data = { node, from: rfc3339(from), to: rfc3339(to), channels };
         this.#deps.log.error(
           data,
           'calls of this time are in no record: neither the call records nor the journal have them',
