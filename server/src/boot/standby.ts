@@ -1,15 +1,18 @@
 /** An engine node while another one leads the site: its engine runs with the current configuration, and it waits for the lease. */
 import path from 'node:path';
+import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import { sqliteCopyFile } from '../adapters/sqlite/journal-copy.ts';
 import { systemClock } from '../core/clock.ts';
 import { StartError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { storedIntents } from '../features/agents/store.ts';
+import type { Intent } from '../features/agents/store.ts';
 import { FEATURE_CODES } from '../features/feature-codes/feature-codes.ts';
 import { StandbyFiles } from '../features/pbx-config/apply/standby.ts';
 import { toPbxConfig } from '../features/pbx-config/config.ts';
 import { openObjects } from '../features/pbx-config/objects.ts';
 import { toSite } from '../features/pbx-config/site.ts';
+import type { ObjectTables } from '../features/pbx-config/tables.ts';
 import type { Check, HealthOptions } from '../http/health.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { listenAsStandby } from '../http/standby.ts';
@@ -200,13 +203,28 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
   log.warn({ from: active }, 'this node takes over the site');
   await followAddresses();
   // Before the first snapshot, so that agents do not seem to have signed out.
-  await storedIntents(store)
-    .then((intents) => engineSite.putMembers(intents))
+  await membersHere(store)
+    .then((members) => engineSite.putMembers(members))
     .catch((error: unknown) =>
       log.warn({ error: messageOf(error) }, 'agents could not be added to their queues yet'),
     );
   say('This node takes the site.');
   return true;
+}
+/** Intended members of the queues that the leading engine has; another engine keeps the members of its queues itself. */
+export async function membersHere(store: Pick<Store, 'db'>): Promise<readonly Intent[]> {
+  const queues = await store
+    .db<ObjectTables>()
+    .selectFrom('config_objects')
+    .select('body')
+    .where('kind', '=', 'queue')
+    .where('until_version', 'is', null)
+    .execute();
+  // A leading node of an earlier version stored no engine.
+  type Body = Pick<ConfigBody<'queue'>, 'name'> & Partial<Pick<ConfigBody<'queue'>, 'engine'>>;
+  const bodies = queues.map(({ body }) => JSON.parse(body) as Body);
+  const elsewhere = new Set(bodies.filter(({ engine }) => engine != null).map(({ name }) => name));
+  return (await storedIntents(store)).filter(({ queue }) => !elsewhere.has(queue));
 }
 /** Version of the configuration that was applied last; 0 for none. */
 export const newestVersion = async (store: Pick<Store, 'db'>): Promise<number> =>
