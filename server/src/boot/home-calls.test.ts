@@ -106,6 +106,7 @@ async function open(t: TestContext) {
           return {
             items: messages.slice(at, at + 1),
             next: at + 1 < messages.length ? String(at + 1) : null,
+            unread: at,
           };
         },
         audio: async ({ stem }) =>
@@ -168,9 +169,12 @@ test('home calls - the leading node lists, reads and deletes the voicemail of th
   const { leader } = await open(t);
   const signal = new AbortController().signal;
   const { voicemail } = leader(3);
-  const listed = (): Promise<VoicemailItem[]> => Readable.from(itemsOf(voicemail, signal)).toArray();
+  let lacking = 0;
+  const listed = (): Promise<VoicemailItem[]> =>
+    Readable.from(itemsOf(voicemail, signal, () => (lacking += 1))).toArray();
   const [message, greeting] = [item('msg0000', '030901820'), item('msg0001', null)];
   assert.deepEqual(await listed(), [message, greeting]);
+  assert.equal(lacking, 1, 'a file on the second page');
   const audio = await voicemail.audio(message, signal);
   assert.deepEqual(
     audio?.map(({ name, bytes }) => [name, [...bytes]]),

@@ -76,7 +76,11 @@ export const HOME_ANSWERS = {
   reload: z.object({}),
   verify: Problems,
   unsettle: z.object({}),
-  voicemail: z.object({ items: z.array(Item), next: z.string().nullable() }),
+  voicemail: z.object({
+    items: z.array(Item),
+    next: z.string().nullable(),
+    unread: z.number().default(0),
+  }),
   voicemail_audio: z.object({
     audio: z.array(z.object({ name: z.string(), base64: z.string() })).nullable(),
   }),

@@ -66,6 +66,7 @@ export function createPrivacy(parts: PrivacyParts): Promise<Privacy> {
   const voicemail = new VoicemailData({
     engines: () => enginesOf(engineSite, configured(), parts.nodes),
     ownerOf: (number) => mailboxOwners(objects.applied())[number],
+    log,
   });
   return Privacy.open({
     store,
@@ -74,7 +75,6 @@ export function createPrivacy(parts: PrivacyParts): Promise<Privacy> {
       ...[history, audit, presence, callbacks, callerRules, connectors, phonebook, push, exports].map(
         ({ data }) => data,
       ),
-      // Last, because a file of it that cannot be read ends the job.
       voicemail,
     ],
     directory,

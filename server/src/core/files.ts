@@ -8,6 +8,10 @@ export function missing(error: unknown): null {
   throw error;
 }
 
+/** True for an error of the operating system, such as a file that may not be read. */
+export const isSystemError = (error: unknown): boolean =>
+  error instanceof Error && typeof (error as NodeJS.ErrnoException).errno === 'number';
+
 /** Null where the file does not exist. */
 export const textOf = (file: string): Promise<string | null> => readFile(file, 'utf8').catch(missing);
 

@@ -33,6 +33,8 @@ export interface VoicemailPage {
   readonly items: readonly VoicemailItem[];
   /** Null after the last mailbox. */
   readonly next: string | null;
+  /** Number of files and folders of these mailboxes that could not be read; absent for none. */
+  readonly unread?: number;
 }
 /** Voicemail in the files of one engine. Methods throw errors of the file system. */
 export interface Voicemail {
@@ -40,17 +42,22 @@ export interface Voicemail {
   page(after: string | null, signal: AbortSignal): Promise<VoicemailPage>;
   /** Null where the item does not have this stem any more, or the engine uses its folder for longer than some seconds. */
   audio(item: VoicemailItem, signal: AbortSignal): Promise<readonly VoicemailAudio[] | null>;
-  /** Deletes the files of each item, except where `audio` resolves to null. Resolves with the number of deleted items. */
+  /**
+   * Deletes the files of each item, except where `audio` resolves to null or a file refuses it. Resolves with the number of
+   * deleted items.
+   */
   remove(items: readonly VoicemailItem[], signal: AbortSignal): Promise<number>;
 }
-/** The items of all pages. */
+/** The items of all pages. Calls `lacks` where files could not be read. */
 export async function* itemsOf(
   voicemail: Pick<Voicemail, 'page'>,
   signal: AbortSignal,
+  lacks?: () => void,
 ): AsyncGenerator<VoicemailItem, void, void> {
   let after: string | null = null;
   do {
     const page: VoicemailPage = await voicemail.page(after, signal);
+    if ((page.unread ?? 0) > 0) lacks?.();
     yield* page.items;
     after = page.next;
   } while (after !== null);

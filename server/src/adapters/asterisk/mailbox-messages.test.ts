@@ -235,6 +235,26 @@ test('mailbox messages - a page ends with a mailbox, and the next one continues 
   );
 });
 
+test('mailbox messages - a file that cannot be read is counted, and costs no other message', async () => {
+  await using mail = await spool();
+  for (const name of ['msg0000', 'msg0001']) await mail.write(`${INBOX}/${name}.txt`, about(name));
+  await mail.write(`${INBOX}/msg0000.wav`, 'audio');
+  const [first, second] = await mail.items();
+  // A folder in place of the file, because the file system refuses root nothing else.
+  await rm(mail.of(INBOX, 'msg0000.txt'));
+  await mkdir(mail.of(INBOX, 'msg0000.txt'));
+  const { items, unread } = await mail.voicemail.page(null, signal);
+  assert.deepEqual([items, unread], [[second], 1]);
+  await assert.rejects(mail.voicemail.audio(first!, signal), { code: 'EISDIR' });
+  assert.equal(await mail.voicemail.remove([first!, second!], signal), 1);
+  assert.deepEqual(await mail.names(), [`${INBOX}/msg0000.wav`]);
+  assert.deepEqual(mail.warnings, [
+    'voicemail could not be read',
+    'a voicemail message could not be deleted',
+    'lamps may still show messages that were deleted',
+  ]);
+});
+
 test('mailbox messages - deletes all files of an item and no others', async () => {
   await using mail = await spool();
   for (const name of ['msg0001', 'msg0010', 'msg0011']) await mail.write(`${INBOX}/${name}.txt`, about(name));

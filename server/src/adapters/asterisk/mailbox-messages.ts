@@ -4,7 +4,7 @@ import type { Dirent } from 'node:fs';
 import { readFile, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf } from '../../core/errors.ts';
-import { missing, textOf } from '../../core/files.ts';
+import { isSystemError, missing, textOf } from '../../core/files.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type {
@@ -37,6 +37,11 @@ const STEM = /^voicemail(?:\/default|-aside)(?:\/(?!\.)[^/]+){2,3}$/;
 /** Time after which a message that was being left is one that the engine abandoned when it ended. */
 const ABANDONED_MS = 3_600_000;
 
+type Box = Pick<VoicemailItem, 'mailbox' | 'former_owner'>;
+interface Found {
+  readonly items: VoicemailItem[];
+  unread: number;
+}
 /** Number of items after which a page ends with the mailbox that was read. */
 const PAGE_ITEMS = 1_000;
 const LAMPS_MS = 5_000;
@@ -107,14 +112,14 @@ export class MailboxMessages implements Voicemail {
     this.#locks = new MailboxLocks(clock);
   }
   async page(after: string | null, signal: AbortSignal): Promise<VoicemailPage> {
-    const items: VoicemailItem[] = [];
+    const found: Found = { items: [], unread: 0 };
     for (const { place, folder, ...of } of await this.#mailboxes()) {
       if (after !== null && place <= after) continue;
       signal.throwIfAborted();
-      for await (const item of this.#mailbox(folder, of, signal)) items.push(item);
-      if (items.length >= PAGE_ITEMS) return { items, next: place };
+      await this.#read(found, () => this.#mailbox(found, folder, of, signal));
+      if (found.items.length >= PAGE_ITEMS) return { ...found, next: place };
     }
-    return { items, next: null };
+    return { ...found, next: null };
   }
   async audio(item: VoicemailItem, signal: AbortSignal): Promise<readonly VoicemailAudio[] | null> {
     return await this.#with(item, signal, async (folder, names) => {
@@ -137,14 +142,7 @@ export class MailboxMessages implements Voicemail {
     try {
       for (const item of items) {
         signal.throwIfAborted();
-        const done = await this.#with(item, signal, async (folder, names) => {
-          // Last, because an item is found by this file after an interruption.
-          const about = aboutOf(path.basename(item.stem));
-          for (const name of names.toSorted((a, b) => Number(a === about) - Number(b === about)))
-            await unlink(path.join(folder, name)).catch(missing);
-          return true;
-        });
-        if (done === null) continue;
+        if (!(await this.#delete(item, signal))) continue;
         removed += 1;
         if (item.message !== null && item.former_owner === null) changed.add(item.mailbox);
       }
@@ -170,32 +168,53 @@ export class MailboxMessages implements Voicemail {
     }
     return found.toSorted((a, b) => (a.place < b.place ? -1 : 1));
   }
-  async *#mailbox(
-    folder: string,
-    of: Pick<VoicemailItem, 'mailbox' | 'former_owner'>,
-    signal: AbortSignal,
-  ): AsyncGenerator<VoicemailItem> {
+  async #mailbox(found: Found, folder: string, of: Box, signal: AbortSignal): Promise<void> {
     const entries = await entriesOf(folder);
     for (const base of grouped(GREETING, entries).keys())
-      yield { ...of, stem: this.#stemOf(folder, base), mark: '', message: null };
+      found.items.push({ ...of, stem: this.#stemOf(folder, base), mark: '', message: null });
     for (const name of foldersIn(entries)) {
       signal.throwIfAborted();
-      yield* this.#folder(path.join(folder, name), of);
+      await this.#read(found, () => this.#folder(found, path.join(folder, name), of));
     }
   }
-  async *#folder(
-    folder: string,
-    of: Pick<VoicemailItem, 'mailbox' | 'former_owner'>,
-  ): AsyncGenerator<VoicemailItem> {
+  async #folder(found: Found, folder: string, of: Box): Promise<void> {
     const name = path.basename(folder);
     await this.#locks.endLeft(folder);
     const entries = await entriesOf(folder);
     const pattern = name === UNFINISHED_FOLDER ? UNFINISHED : MESSAGE;
-    for (const [base, names] of grouped(pattern, entries)) {
-      if (name === UNFINISHED_FOLDER && !(await this.#isAbandoned(folder, names))) continue;
-      const text = (await textOf(path.join(folder, aboutOf(base)))) ?? '';
-      const message = messageIn(text, name);
-      yield { ...of, stem: this.#stemOf(folder, base), mark: markOf(text), message };
+    for (const [base, names] of grouped(pattern, entries))
+      await this.#read(found, async () => {
+        if (name === UNFINISHED_FOLDER && !(await this.#isAbandoned(folder, names))) return;
+        const text = (await textOf(path.join(folder, aboutOf(base)))) ?? '';
+        const message = messageIn(text, name);
+        found.items.push({ ...of, stem: this.#stemOf(folder, base), mark: markOf(text), message });
+      });
+  }
+  /** Counts a file or folder that cannot be read, so that the search finds all others. */
+  async #read(found: Found, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      this.#log.warn({ error: messageOf(error) }, 'voicemail could not be read');
+      found.unread += 1;
+    }
+  }
+  /** False where the item is not there, is locked, or has a file that cannot be deleted. */
+  async #delete(item: VoicemailItem, signal: AbortSignal): Promise<boolean> {
+    try {
+      const done = await this.#with(item, signal, async (folder, names) => {
+        // Last, because an item is found by this file after an interruption.
+        const about = aboutOf(path.basename(item.stem));
+        for (const name of names.toSorted((a, b) => Number(a === about) - Number(b === about)))
+          await unlink(path.join(folder, name)).catch(missing);
+        return true;
+      });
+      return done !== null;
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      this.#log.warn({ error: messageOf(error) }, 'a voicemail message could not be deleted');
+      return false;
     }
   }
   async #isAbandoned(folder: string, names: readonly string[]): Promise<boolean> {

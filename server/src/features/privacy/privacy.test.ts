@@ -222,7 +222,7 @@ test('privacy - an erasure and an export name the engines whose voicemail was no
   r.lacking.audio = 2;
   const mute = {
     where: 'audio of 2 voicemail messages',
-    why: 'The owner moved or deleted it meanwhile, or the engine keeps its folder locked: request the export again.',
+    why: 'The owner moved or deleted it meanwhile, the engine keeps its folder locked, or its file cannot be read: request the export again.',
   };
   assert.deepEqual(await exported(), { missing: [mute], file: [mute] });
   r.lacking.audio = 0;

@@ -23,7 +23,7 @@ export const lackingAudio = (n: number): Missing =>
     : [
         {
           where: n === 1 ? 'audio of 1 voicemail message' : `audio of ${n} voicemail messages`,
-          why: 'The owner moved or deleted it meanwhile, or the engine keeps its folder locked: request the export again.',
+          why: 'The owner moved or deleted it meanwhile, the engine keeps its folder locked, or its file cannot be read: request the export again.',
         },
       ];
 /** Data that an erasure leaves, with location, end of storage and reason. */

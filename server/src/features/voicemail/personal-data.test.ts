@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { silent } from '../../core/log.ts';
 import { extensionSubject, numberSubject } from '../../numbers/subject.ts';
 import type { Subject } from '../../numbers/subject.ts';
 import type { KnownAbout } from '../../ports/privacy.ts';
@@ -102,6 +103,7 @@ function rig() {
       { node: 'b', voicemail: b.voicemail },
     ],
     ownerOf: (number) => (number === '1003' ? 7 : undefined),
+    log: silent,
   });
   const collected = async (subject: Subject): Promise<KnownAbout[]> => {
     const found: KnownAbout[] = [];
@@ -215,12 +217,36 @@ test('voicemail - an engine whose files no node reads for others is named', asyn
   const data = new VoicemailData({
     engines: async () => [{ node: 'c', voicemail: null }],
     ownerOf: () => undefined,
+    log: silent,
   });
   assert.deepEqual([await data.count(NUMBER, signal), data.unreached()], [{}, ['c']]);
 });
 
-test('voicemail - an error of the file system ends the search', async () => {
+test('voicemail - the leading node is named for a file that it cannot read, and all others are exported and erased', async () => {
+  const { a, data, collected } = rig();
+  const { page, audio } = a.voicemail;
+  const denied = Object.assign(new Error('EACCES: permission denied'), { errno: -13, code: 'EACCES' });
+  Object.assign(a.voicemail, {
+    page: async (after: string | null) => ({
+      ...(await page(after, signal)),
+      unread: after === null ? 1 : 0,
+    }),
+    audio: (one: VoicemailItem) => (one.stem === 'national' ? Promise.reject(denied) : audio(one, signal)),
+  });
+  const found = await collected(NUMBER);
+  assert.deepEqual(
+    found.map(({ value }) => (value as { audio: readonly unknown[] | null }).audio?.length ?? null),
+    [null, 1, 1, 1, 1],
+  );
+  assert.deepEqual([data.unreached(), data.lackingAudio()], [['a'], 1]);
+  assert.deepEqual(await data.erase(NUMBER, 'erased-1', signal), { voicemail: OF_NUMBER.length + 1 });
+  assert.deepEqual([await data.count(NUMBER, signal), data.unreached()], [{}, ['a']]);
+  Object.assign(a.voicemail, { page: () => Promise.reject(denied) });
+  assert.deepEqual([await data.count(NUMBER, signal), data.unreached()], [{}, ['a']]);
+});
+
+test('voicemail - an error that is none of an engine ends the search', async () => {
   const { a, data } = rig();
-  Object.assign(a.voicemail, { remove: () => Promise.reject(new Error('EACCES')) });
-  await assert.rejects(data.erase(NUMBER, 'erased-1', signal), /EACCES/);
+  Object.assign(a.voicemail, { remove: () => Promise.reject(new TypeError('no function')) });
+  await assert.rejects(data.erase(NUMBER, 'erased-1', signal), /no function/);
 });

@@ -1,6 +1,7 @@
-import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { rfc3339OrNull } from '../../core/clock.ts';
-import { ServiceError } from '../../core/errors.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import { isSystemError } from '../../core/files.ts';
+import type { Log } from '../../core/log.ts';
 import type { Subject } from '../../numbers/subject.ts';
 import type { KnownAbout, PersonalData, Places } from '../../ports/privacy.ts';
 import { itemsOf } from '../../ports/voicemail.ts';
@@ -17,10 +18,16 @@ export interface VoicemailDataDeps {
   readonly engines: () => Promise<readonly EngineVoicemail[]>;
   /** Id of the owner of a mailbox (`MailboxOwners`); undefined where the number has none. */
   readonly ownerOf: (number: string) => number | undefined;
+  readonly log: Log;
 }
 
-/** Errors after which an engine counts as not searched; `internal`: its node could not read a file. */
-const UNREACHED: ReadonlySet<string> = new Set<ErrorCode>(['engine_unavailable', 'internal', 'overloaded']);
+type Unreached = 'away' | 'unread';
+/** Why an engine was not searched to the end; null for an error that is none of its own. A home node answers `internal` for a file. */
+function unreachedBy(error: unknown): Unreached | null {
+  if (!(error instanceof ServiceError)) return isSystemError(error) ? 'unread' : null;
+  if (error.code === 'internal') return 'unread';
+  return error.code === 'engine_unavailable' || error.code === 'overloaded' ? 'away' : null;
+}
 const files = (audio: readonly VoicemailAudio[] | null) =>
   audio?.map(({ name, bytes }) => ({ name, base64: Buffer.from(bytes).toString('base64') })) ?? null;
 const counted = (voicemail: number): Places => (voicemail === 0 ? {} : { voicemail });
@@ -32,7 +39,7 @@ const counted = (voicemail: number): Places => (voicemail === 0 ? {} : { voicema
 export class VoicemailData implements PersonalData {
   readonly name = 'voicemail';
   readonly #deps: VoicemailDataDeps;
-  readonly #unreached = new Set<string>();
+  readonly #unreached = new Map<string, Unreached>();
   #lackingAudio = 0;
 
   constructor(deps: VoicemailDataDeps) {
@@ -40,7 +47,7 @@ export class VoicemailData implements PersonalData {
   }
   /** Nodes of the engines that the last call of a method did not search to the end. */
   unreached(): readonly string[] {
-    return [...this.#unreached].toSorted();
+    return [...this.#unreached.keys()].toSorted();
   }
   /** Number of items that the last call of `collect` gave without their audio, because it could not be read. */
   lackingAudio(): number {
@@ -65,13 +72,13 @@ export class VoicemailData implements PersonalData {
     this.#lackingAudio = 0;
     for await (const { node, voicemail, owner, items } of this.#about(subject, signal))
       for (const item of items) {
-        if (this.#unreached.has(node)) break;
+        if (this.#unreached.get(node) === 'away') break;
         if (isOfAnother(subject, owner, item)) {
           yield shown(item, undefined);
           continue;
         }
         const audio = await this.#reached(node, null, () => voicemail.audio(item, signal));
-        if (this.#unreached.has(node)) break;
+        if (this.#unreached.get(node) === 'away') break;
         if (audio === null) this.#lackingAudio += 1;
         yield shown(item, audio);
       }
@@ -84,12 +91,13 @@ export class VoicemailData implements PersonalData {
     for (const { node, voicemail } of await this.#deps.engines()) {
       signal.throwIfAborted();
       if (voicemail === null) {
-        this.#unreached.add(node);
+        this.#unreached.set(node, 'away');
         continue;
       }
       const items: VoicemailItem[] = [];
       await this.#reached(node, undefined, async () => {
-        for await (const item of itemsOf(voicemail, signal))
+        const lacks = (): void => void this.#unreached.set(node, 'unread');
+        for await (const item of itemsOf(voicemail, signal, lacks))
           if (isAbout(subject, owner, item)) items.push(item);
       });
       if (items.length > 0) yield { node, voicemail, owner, items };
@@ -99,8 +107,10 @@ export class VoicemailData implements PersonalData {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof ServiceError) || !UNREACHED.has(error.code)) throw error;
-      this.#unreached.add(node);
+      const why = unreachedBy(error);
+      if (why === null) throw error;
+      this.#deps.log.warn({ node, error: messageOf(error) }, 'voicemail of an engine could not be read');
+      this.#unreached.set(node, why);
       return otherwise;
     }
   }
