@@ -1,6 +1,6 @@
 /** Keeps the files of the certificate in use: those given, or of the site's own authority. */
 import { X509Certificate } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
@@ -42,6 +42,8 @@ const RENEW_MS = 30 * 86_400_000;
 export class CertificateKeeper implements Certificates {
   readonly files: CertificateFiles;
   readonly #options: KeeperOptions;
+  /** Exists while a program may still use an earlier pair than that of the files, also after the end of this process. */
+  readonly #untaken: string;
   readonly #hostsOf = new Map<'sip' | 'http' | 'ldap', readonly string[]>();
   #last: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<() => Promise<void>>();
@@ -58,6 +60,7 @@ export class CertificateKeeper implements Certificates {
       key: file('key.pem'),
       trusted: file('trusted.pem'),
     };
+    this.#untaken = file('untaken');
   }
   state(): CertificateState {
     return { used: this.#used, fault: this.#fault };
@@ -71,8 +74,8 @@ export class CertificateKeeper implements Certificates {
     return this.#alone(() => this.#ensure(hosts, program));
   }
   /**
-   * Installs renewed files and has the programs take them in (`take`); a pair that they refuse is replaced by the one before.
-   * Ends with the signal.
+   * Installs renewed files and has the programs take them in (`take`), also those that `ensure` installed; a pair that they
+   * refuse is replaced by the one before. Ends with the signal.
    */
   async watch(take: () => Promise<void>, signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -85,7 +88,7 @@ export class CertificateKeeper implements Certificates {
       });
     }
   }
-  /** One round of `watch`; does nothing before the first `ensure`, or with what is in use already. */
+  /** One round of `watch`; does nothing before the first `ensure`, or where the programs use the wanted pair already. */
   renew(take: () => Promise<void>): Promise<void> {
     return this.#alone(() => this.#renew(take));
   }
@@ -112,23 +115,30 @@ export class CertificateKeeper implements Certificates {
     const before = await this.#inUse();
     if (before === null) return;
     const wanted = await this.#wanted();
-    if (wanted === null || wanted.certificate === this.#refused) return;
-    await this.#install(wanted);
+    if (wanted !== null) await this.#install(wanted);
+    else if (before.certificate === this.#refused || (await textOf(this.#untaken)) === null) return;
     try {
-      await take();
+      await this.#taken(take);
       this.#options.log.info({ valid_to: this.#used?.valid_to }, 'a renewed certificate is in use');
     } catch (error) {
-      this.#refused = wanted.certificate;
+      // An engine that is away has refused nothing: the next round asks it again.
+      if (error instanceof ServiceError && error.code === 'engine_unavailable') throw error;
+      this.#refused = (wanted ?? before).certificate;
+      if (wanted === null) throw error;
       await this.#install(before);
       this.#options.log.error(
         { error: messageOf(error) },
         'a renewed certificate was refused; the former one stays in use',
       );
-      await take();
+      await this.#taken(take);
     }
   }
+  async #taken(take: () => Promise<void>): Promise<void> {
+    await take();
+    await rm(this.#untaken, { force: true });
+  }
 
-  /** The pair that should be in use; null where that is the one in use, or where the given one has a fault. */
+  /** The pair that should be in use; null where that is the one in use, or where the given one has a fault or was refused. */
   async #wanted(): Promise<Pair | null> {
     const { awaited = false, own, clock, folder } = this.#options;
     const now = clock.now();
@@ -147,7 +157,7 @@ export class CertificateKeeper implements Certificates {
     }
     this.#report(faultOf(given.certificate, given.key, now));
     const same = used !== null && used.certificate === given.certificate && used.key === given.key;
-    return this.#fault !== null || same ? null : given;
+    return this.#fault !== null || same || given.certificate === this.#refused ? null : given;
   }
   get #hosts(): readonly string[] {
     return [...new Set([...this.#hostsOf.values()].flat())];
@@ -182,6 +192,8 @@ export class CertificateKeeper implements Certificates {
   }
   /** The key first: a program that reads between the two finds a pair that does not fit, and keeps what it has. */
   async #install({ certificate, key }: Pair): Promise<void> {
+    // Before the files, because the process may end between them and `take`. Nothing uses a pair before the first one.
+    if ((await textOf(this.files.certificate)) !== null) await replaceFile(this.#untaken, '');
     await replaceFile(this.files.key, key);
     await replaceFile(this.files.certificate, certificate);
     this.#note(certificate);
