@@ -1,7 +1,4 @@
-/**
- * Inbound and outbound routes as dialplan. routing/routes.ts decides the order of routes, not the engine's own rule of the
- * closest pattern.
- */
+/** Inbound and outbound routes as dialplan, in the order of routing/routes.ts, not by the engine's closest pattern. */
 import { MOST_ALIKE } from '../../../routing/causes.ts';
 import { isEmergency, mayCall } from '../../../routing/plan.ts';
 import type { CallPlan } from '../../../routing/plan.ts';
@@ -128,6 +125,8 @@ const NEXT: readonly ConfText[] = [
   conf`Gosub(next-trunk,s,1)`,
   conf`GotoIf($\{LEN($\{GOSUB_RETVAL})}?:over)`,
 ];
+/** A carrier may refuse emergency numbers, mostly as unknown: the next trunk may carry such a call. */
+const NEXT_FOR_HELP = [conf`GotoIf($\{REGEX("^(BUSY|ANSWER)$" $\{DIALSTATUS})}?over)`];
 const OVER = conf`Hangup($\{IF($["0$\{HANGUPCAUSE}" = "00"]?${cause('full')}:$\{HANGUPCAUSE})})`;
 
 /**
@@ -230,7 +229,7 @@ function outbound(
         { shown: emergency ? usuallyShown(t) : shownOver(t), most, kind },
         emergency ? nothing : conf`${announced}${limits.answered(answered)}`,
       ),
-      ...(i + 1 < route.trunks.length ? NEXT : []),
+      ...(i + 1 === route.trunks.length ? [] : emergency ? NEXT_FOR_HELP : NEXT),
     ];
     return [at(label(i), first!), ...rest];
   });

@@ -303,6 +303,23 @@ test('conf/routes - the next trunk is taken where one cannot carry the call, not
   }
 });
 
+test('conf/routes - a call for help takes the next trunk after any refusal, unless the number is busy', async () => {
+  await using south = await far('south');
+  await using west = await far('west');
+  await using desk = await phone('1005');
+  for (const refusal of [403, 404, 480, 484, 603]) {
+    const call = await desk.invite('112');
+    (await south.incoming()).reject(refusal);
+    const next = await west.incoming();
+    assert.equal(next.dialled, '112', String(refusal));
+    next.reject(486);
+    await call.ended();
+    assert.equal(call.status, 486);
+  }
+  assert.equal(await reaches(desk, '112', south), '112 as 1005');
+  assert.equal(west.waiting, 0, 'busy');
+});
+
 test('conf/routes - a trunk carries as many calls as it may, both ways, and the next trunk takes over', async () => {
   await using south = await far('south');
   await using west = await far('west');
