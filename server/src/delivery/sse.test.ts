@@ -39,6 +39,32 @@ test('sse - a snapshot, then events whose id is their seq, and Last-Event-ID res
   second.stop();
 });
 
+test('sse - a client that is cut off before its last snapshot has no id to resume after the others', async (t) => {
+  const rig = await streamRig(t, { heartbeatSeconds: 0.15 });
+  rig.commit(presence('1005'));
+  rig.held = null;
+  const client = await open(rig, 'topics=presence,calls/mine&snapshot=true');
+  await until('a heartbeat before the state can be given', () => client.messages.length > 0);
+  rig.held = [];
+  await client.next('snapshot');
+  await client.next('snapshot');
+  const named = client.messages.filter(({ event }) => event !== '');
+  assert.deepEqual(
+    named.map(({ event, id }) => [event, id]),
+    [
+      ['subscribed', ''],
+      ['snapshot', ''],
+      ['snapshot', '1'],
+    ],
+  );
+  const first = client.messages.indexOf(named[0]!);
+  assert.deepEqual(
+    client.messages.slice(0, first).filter(({ id }) => id !== ''),
+    [],
+  );
+  client.stop();
+});
+
 test('sse - a cursor that cannot be led on from is a gap with a snapshot after it', async (t) => {
   const rig = await streamRig(t);
   rig.commit(presence('1005'), presence('1005'), presence('1005'));

@@ -10,6 +10,7 @@ import { Client } from './client.ts';
 import { gapOf, reachOf } from './cursor.ts';
 import { admitted } from './clients.ts';
 import type { Parts } from './parts.ts';
+import type { Snapshot } from './snapshots.ts';
 import type { Heard } from '../rights/hearing.ts';
 
 const FULL = 64 * 1024;
@@ -25,9 +26,7 @@ const SSE: Framing = {
   chained: false,
   event: (json, seq) => Buffer.concat([Buffer.from(`id: ${seq}\ndata: `), json, END]),
   snapshot: (topic, cursor, json) =>
-    Buffer.from(
-      `event: snapshot\nid: ${cursor}\ndata: {"topic":"${topic}","cursor":${cursor},"data":${json}}\n\n`,
-    ),
+    Buffer.from(`event: snapshot\ndata: {"topic":"${topic}","cursor":${cursor},"data":${json}}\n\n`),
 };
 type Query = z.output<typeof EventsQuery>;
 
@@ -84,9 +83,10 @@ class EventSource extends Client {
     }
     const from = resumes ? cursor : head;
     const topics = this.heard.map((one) => one.topic);
-    this.send(named('subscribed', { epoch: journal.epoch, topics, cursor: from }, from));
+    const id = snapshot === null ? from : undefined;
+    this.send(named('subscribed', { epoch: journal.epoch, topics, cursor: from }, id));
     if (gap !== null) this.send(named('gap', { from: cursor, to: head, reason: gap }));
-    for (const frame of snapshot?.frames ?? []) this.send(frame);
+    if (snapshot !== null) this.#show(snapshot);
     this.#resuming = resumes;
     if (hub.attach(this, this.names, from, from)) this.caughtUp();
   }
@@ -103,7 +103,9 @@ class EventSource extends Client {
     this.waits ||= this.#response.writableLength > 0;
   }
   heartbeat(scanned: number, time: string): void {
-    this.send(Buffer.from(`: heartbeat ${time}\nid: ${scanned}\n\n`));
+    // While a snapshot is missing, no position is safe to resume from.
+    const id = this.mode === 'idle' || this.#toShow.length > 0 ? '' : `id: ${scanned}\n`;
+    this.send(Buffer.from(`: heartbeat ${time}\n${id}\n`));
   }
   caughtUp(): void {
     const { hub, snapshots } = this.#parts;
@@ -116,7 +118,14 @@ class EventSource extends Client {
     const snapshot = snapshots.take(this.#toShow, this.framing, () => this.caughtUp());
     if (snapshot === null) return;
     this.#toShow = [];
-    for (const frame of snapshot.frames) this.send(frame);
+    this.#show(snapshot);
+  }
+  /** Only the last one has an id: a client that was cut off earlier must get all of them again. */
+  #show({ cursor, frames }: Snapshot): void {
+    for (const frame of frames) {
+      if (frame === frames.at(-1)) this.send(Buffer.from(`id: ${cursor}\n`));
+      this.send(frame);
+    }
   }
   missed(from: number, to: number): void {
     this.#resuming = false;
