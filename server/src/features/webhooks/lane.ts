@@ -18,6 +18,8 @@ import type { Transport } from '../../outbound/transport.ts';
 const PAGE = 100;
 /** Attempts for one event of a replay; then the replay ends, because live events wait for it. */
 const REPLAY_ATTEMPTS = 3;
+/** Longest wait between two attempts. */
+const LONGEST_WAIT_MS = 27 * 3_600_000;
 /** Time without a success after which a webhook is disabled; by then one delivery is parked and the next one fails. */
 const FAILING_MS = 5 * 86_400_000;
 
@@ -52,8 +54,17 @@ function isHeard(row: JournalRow, { names, bounds }: Hearing, types: readonly st
 /** The event's own id `<epoch>:<seq>`, the same on every attempt and in every epoch; neither part holds a full stop. */
 const idOf = (row: JournalRow): string => (JSON.parse(row.json) as { id: string }).id;
 
+/**
+ * Milliseconds until the next attempt. A wait that is longer than planned began before the clock was set back; it begins
+ * anew.
+ */
+function waitOf(head: NonNullable<Line['head']>, now: number): number {
+  head.next_at = Math.min(head.next_at, now + (head.wait_ms ?? LONGEST_WAIT_MS));
+  return head.next_at - now;
+}
+
 const releasedLine = <L extends Line>(line: L, now: number): L =>
-  line.head === null ? line : { ...line, head: { ...line.head, attempts: 0, next_at: now } };
+  line.head === null ? line : { ...line, head: { ...line.head, attempts: 0, next_at: now, wait_ms: 0 } };
 /** The progress after a manual retry at `now`: failed deliveries are due at once and their retry schedule restarts. */
 export const releasedOf = (progress: Progress, now: number): Progress => ({
   ...progress,
@@ -201,7 +212,7 @@ export class Lane {
       return true;
     }
     const { head } = line;
-    const early = head?.seq === row.seq ? head.next_at - this.#deps.clock.now() : 0;
+    const early = head?.seq === row.seq ? waitOf(head, this.#deps.clock.now()) : 0;
     if (early <= 0) return this.#attempt(row, line);
     await this.#loop.rest((signal) => this.#deps.clock.sleep(early, signal));
     return false;
@@ -275,7 +286,8 @@ export class Lane {
       else this.#advance(line, row.seq);
     } else {
       const counted = released ? 0 : attempts;
-      line.head = { seq: row.seq, number, attempts: counted, first_at, next_at: now + (delay ?? 0) };
+      const wait_ms = delay ?? 0;
+      line.head = { seq: row.seq, number, attempts: counted, first_at, next_at: now + wait_ms, wait_ms };
     }
     const dead = this.#progress.failing_since !== null && now - this.#progress.failing_since >= FAILING_MS;
     this.#deps.changed(this.#hook, {

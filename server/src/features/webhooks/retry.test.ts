@@ -6,6 +6,7 @@ import { ok, startSink, status } from '../../../test/support/webhook-sink.ts';
 import { admin, presence, queueEvent, webhooksRig } from '../../../test/support/webhooks-rig.ts';
 import { until } from '../../../test/support/until.ts';
 import { memoryPlace, openMemoryJournal } from '../../adapters/memory/journal-store.ts';
+import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { openJournal } from '../../journal/journal.ts';
 import type { LocalJournal } from '../../journal/journal.ts';
 import type { JournalRow } from '../../ports/journal-store.ts';
@@ -113,4 +114,22 @@ test('webhooks - other work runs while a webhook skips many events', async (t) =
   await rig.webhooks.service.change(admin, id, { enabled: true });
   await until('the event after them', () => sink.received.length === 1);
   assert.ok(most() <= 4, `${most()} reads in one turn of the event loop`);
+});
+
+test('webhooks - a clock that is set back by a month delays a retry by no more than its wait', async (t) => {
+  const steady = createVirtualClock();
+  let ahead = 30 * 86_400_000;
+  const clock = { now: () => steady.now() + ahead, sleep: steady.sleep };
+  const rig = await webhooksRig(t, { clock });
+  await using sink = await startSink(status(503));
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  rig.happen(1);
+  await until('a failure', () => rig.one(id).retrying?.attempts === 1);
+  ahead = 0;
+  sink.answer = ok;
+  await rig.restart();
+  await until('the wait', () => steady.sleepers === 1);
+  await steady.advance(5_000);
+  await until('the delivery', () => rig.one(id).cursor === 1);
+  assert.deepEqual(sink.seqs, [1, 1]);
 });

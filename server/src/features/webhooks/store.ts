@@ -85,7 +85,16 @@ export interface Settings {
 /** Delivery position in the journal: events up to `at` are done; `head` failed and is retried before later events. */
 export interface Line {
   at: number;
-  head: { seq: number; number: number; attempts: number; first_at: number; next_at: number } | null;
+  head: Failed | null;
+}
+interface Failed {
+  seq: number;
+  number: number;
+  attempts: number;
+  first_at: number;
+  next_at: number;
+  /** Planned time from the failure to `next_at`. Progress that 0.1.0 stored lacks it. */
+  wait_ms?: number;
 }
 /** Progress of the deliveries of one webhook. */
 export interface Progress {
