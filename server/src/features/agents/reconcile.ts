@@ -298,10 +298,14 @@ export class Reconciler {
     this.#pending.set(extension, queues);
   }
 
+  /** Ends the restoration of this queue, and its announcement, which would else describe a later change too. */
   #drop(extension: string, queue: string): void {
+    const { clock, tell } = this.#deps;
     const queues = this.#pending.get(extension);
-    queues?.delete(queue);
-    if (queues?.size === 0) this.#pending.delete(extension);
+    if (queues?.delete(queue) !== true) return;
+    if (queues.size === 0) this.#pending.delete(extension);
+    const withdrawn = { reason: '', source: null, since: null };
+    tell({ type: 'agent.intended', at: clock.now(), extension, queues: [queue], ...withdrawn });
   }
 
   async #settleLoop(): Promise<void> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { agentsRig, both, engineRestarts } from '../../../test/support/agents-rig.ts';
+import { rfc3339 } from '../../core/clock.ts';
 
 for (const options of [{}, { resyncedFirst: true }]) {
   test(`agents - memberships and pauses are restored after the engine died ${JSON.stringify(options)}`, async (t) => {
@@ -36,6 +37,26 @@ for (const options of [{}, { resyncedFirst: true }]) {
     assert.equal(pbx.sent.length, done, 'nothing is left to do');
   });
 }
+
+test('agents - a pause dialled after a restoration begins when it is dialled, and is the agent’s own', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  await act({ action: 'login' });
+  await rig.run('1002', 'agents.pause', { extension: '1003', reason: 'lunch' });
+  await clock.advance(60_000);
+  engineRestarts(rig);
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
+  const dials = async (fields: object): Promise<void> => {
+    await clock.advance(3_600_000);
+    for (const queue of ['support', 'sales']) pbx.member(queue, '1003', fields);
+  };
+  await dials({ paused: false, paused_reason: '' });
+  await dials({ paused: true, paused_reason: 'lunch', paused_at: clock.now() });
+  const { agent, pause_start } = await act({ action: 'status' });
+  assert.deepEqual([pause_start, agent.readiness.source], [rfc3339(clock.now()), 'agent']);
+});
 
 test('agents - a static member is paused again after a restart, and a stale pause of the engine ends', async (t) => {
   const rig = await agentsRig(t);
