@@ -242,7 +242,8 @@ export interface ExpectedEvent {
   readonly call?: string;
   readonly leg?: string;
   readonly extension?: string;
-  readonly queue?: string;
+  /** Null for an event about all queues of an agent. */
+  readonly queue?: string | null;
   /** Actor of the operation, as the event names it; for a transfer also its kind and target. */
   readonly by?: string | null;
   readonly kind?: 'blind' | 'attended' | 'pickup';

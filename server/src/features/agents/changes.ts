@@ -1,4 +1,4 @@
-import { LOGIN } from '../../pbx/agent-reasons.ts';
+import { LOGIN, WRAP_UP } from '../../pbx/agent-reasons.ts';
 import { ServiceError, effectOf, messageOf } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -69,13 +69,16 @@ const inverse = (change: Change): Change => {
   if (change.kind === 'remove') return { ...base, kind: 'add', to: change.from };
   return { ...base, kind: 'pause', from: change.to, to: change.from };
 };
-/** Events that the model emits after this change; a new member is added paused, then released. */
+/** True for a pause that events show; one for a wrap-up is none. */
+const isAway = ({ paused, reason }: Membership): boolean => paused && reason !== WRAP_UP;
+/** Events of this queue that the model emits after this change; a new member is added paused, then released. */
 export function eventsOf(change: Change): ExpectedEvent[] {
   const { kind, extension, queue } = change;
   if (kind === 'remove') return [{ type: 'agent.logged_out', extension, queue }];
-  const type = change.to.paused ? 'agent.not_ready' : 'agent.ready';
+  const type = isAway(change.to) ? 'agent.not_ready' : 'agent.ready';
   const readiness = { type, extension, queue } as const;
-  return kind === 'add' ? [{ type: 'agent.logged_in', extension, queue }, readiness] : [readiness];
+  if (kind === 'add') return [{ type: 'agent.logged_in', extension, queue }, readiness];
+  return isAway(change.from) || isAway(change.to) ? [readiness] : [];
 }
 const describe = (change: Change): string => {
   const to = wanted(change);

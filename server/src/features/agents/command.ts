@@ -1,12 +1,16 @@
 import type { ReadinessSource } from '@offhook/contract/agents.ts';
+import { WRAP_UP } from '../../pbx/agent-reasons.ts';
+import { isPaused } from '../../pbx/agent-state.ts';
 import type { Command, Commands, Line } from '../../commands/kernel.ts';
 import { ServiceError, markUncertain, messageOf } from '../../core/errors.ts';
 import { asSaid, say } from '../../core/said.ts';
 import type { RateLimit } from '../../core/rate-limit.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
+import type { QueueMember } from '../../ports/engine-state.ts';
 import type { ExpectedEvent } from '../../ports/live.ts';
 import { ChangeFailure, CONFIRM_MS, applyChanges, eventsOf, undoChanges } from './changes.ts';
 import type { EngineDeps } from './changes.ts';
+import { rowsOf } from './membership.ts';
 import { list, planFor } from './plan.ts';
 import type { ChangeCommand, Plan } from './plan.ts';
 import type { Reconciler } from './reconcile.ts';
@@ -65,7 +69,8 @@ export function changeCommand(
   const audit = (entry: AuditEntry): Promise<void> => writeDown(deps, extension, plan, entry);
   if (plan.changes.length === 0 && command.kind === 'finish_wrap_up') {
     const run = async (): Promise<boolean> => endWrapUp(deps, extension);
-    return { isSo: true, line, causes: endOfWrapUp(deps, extension), run, audit };
+    const causes = { expects: [endOfWrapUp(deps, extension, plan)], ms: CONFIRM_MS };
+    return { isSo: true, line, causes, run, audit };
   }
   if (plan.changes.length === 0) {
     const run = async (): Promise<boolean> => {
@@ -77,7 +82,7 @@ export function changeCommand(
   deps.limit.take(extension);
   return {
     line,
-    causes: { expects: plan.changes.flatMap(eventsOf), ms: CONFIRM_MS },
+    causes: { expects: expectsOf(deps, extension, plan), ms: CONFIRM_MS },
     enter() {
       reconciler.begin(extension);
       intend(deps, extension, plan, by.source);
@@ -93,8 +98,7 @@ export function changeCommand(
     async audit(entry) {
       await audit(entry);
       if (command.kind !== 'finish_wrap_up' || live.agent(extension)?.wrap_up_deadline == null) return;
-      const { expects, ms } = endOfWrapUp(deps, extension);
-      deps.commands.expect(operation_id, expects, ms);
+      deps.commands.expect(operation_id, [endOfWrapUp(deps, extension, plan)], CONFIRM_MS);
       endWrapUp(deps, extension);
     },
     undo: (error) => takeBack(deps, extension, plan, error),
@@ -124,9 +128,20 @@ function intend(
     });
   }
 }
-function endOfWrapUp({ live }: CommandDeps, extension: string): { expects: ExpectedEvent[]; ms: number } {
-  const ready = live.agent(extension)?.summary.readiness.ready === true;
-  return { expects: [{ type: ready ? 'agent.ready' : 'agent.not_ready', extension }], ms: CONFIRM_MS };
+/** Events of each queue, and of the end of a wrap-up if these changes end its last pause. */
+function expectsOf(deps: CommandDeps, extension: string, plan: Plan): ExpectedEvent[] {
+  const expects = plan.changes.flatMap(eventsOf);
+  const held = rowsOf(deps.live, extension).filter((row) => row.paused && row.paused_reason === WRAP_UP);
+  const ends = ({ queue }: QueueMember): boolean =>
+    plan.changes.some((c) => c.queue === queue && c.kind === 'pause' && !c.to.paused);
+  return held.length > 0 && held.every(ends) ? [...expects, endOfWrapUp(deps, extension, plan)] : expects;
+}
+/** The event of the end of a wrap-up: pauses that these changes leave then take effect. */
+function endOfWrapUp({ live }: CommandDeps, extension: string, { changes }: Plan): ExpectedEvent {
+  const away = rowsOf(live, extension).some(
+    (row) => isPaused(row) && !changes.some(({ queue }) => queue === row.queue),
+  );
+  return { type: away ? 'agent.not_ready' : 'agent.ready', extension, queue: null };
 }
 function endWrapUp({ tell, clock }: CommandDeps, extension: string): true {
   tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline: null });

@@ -212,9 +212,10 @@ test('agents api - a person that is not an agent cannot become a member; an agen
   });
 });
 
-test('agents api - events of a change carry its operation id, as does the audit entry; other events carry none', async (t) => {
-  const { as, pbx, trail } = await rig(t);
-  const led = async (path: string, body: object = {}) => {
+/** Sends a change of 1003, and returns its agent events, each with whether it carries the operation id. */
+const ledBy =
+  ({ as, pbx, trail }: Awaited<ReturnType<typeof rig>>) =>
+  async (path: string, body: object = {}) => {
     const before = pbx.published.length;
     const reply = await as('agent')('POST', `agents/1003/${path}`, body);
     assert.equal(reply.statusCode, 200, reply.body);
@@ -222,6 +223,11 @@ test('agents api - events of a change carry its operation id, as does the audit 
     const events = pbx.published.slice(before).filter(({ type }) => type.startsWith('agent.'));
     return { operation_id, of: events.map(({ type, caused_by }) => [type, caused_by === operation_id]) };
   };
+
+test('agents api - events of a change carry its operation id, as does the audit entry; other events carry none', async (t) => {
+  const made = await rig(t);
+  const { pbx } = made;
+  const led = ledBy(made);
   const login = await led('login');
   assert.match(String(login.operation_id), /^agent-[0-9a-f-]{36}$/);
   const twice = (type: string) => [
@@ -238,4 +244,42 @@ test('agents api - events of a change carry its operation id, as does the audit 
   assert.deepEqual((await led('logout')).of, twice('agent.logged_out'));
   pbx.member('support', '1003');
   assert.equal(pbx.published.at(-1)?.caused_by, undefined);
+});
+
+test('agents api - events of a change during a wrap-up carry its operation id, those of the phone after it none', async (t) => {
+  const made = await rig(t);
+  const { agents, clock, pbx } = made;
+  const led = ledBy(made);
+  await led('login');
+  const wrapsUp = async (): Promise<void> => {
+    const call = pbx.offer('support', '1003');
+    call.answer();
+    call.release();
+    await clock.advance(0);
+    await agents.idle();
+    assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 wrapup'], ['1003 wrapup']]);
+  };
+  await wrapsUp();
+  assert.deepEqual((await led('wrap-up', { finish: true })).of, [['agent.ready', true]]);
+  await wrapsUp();
+  assert.deepEqual((await led('unpause')).of, [['agent.ready', true]]);
+  await wrapsUp();
+  await led('pause', { reason: 'lunch' });
+  assert.deepEqual((await led('cancel-pending')).of, [
+    ['agent.ready', true],
+    ['agent.ready', true],
+    ['agent.pending_changed', true],
+  ]);
+  await led('pause', { reason: 'lunch' });
+  assert.deepEqual((await led('wrap-up', { finish: true })).of, [['agent.not_ready', true]]);
+  const before = pbx.published.length;
+  for (const fields of [
+    { paused: false, paused_reason: '' },
+    { paused: true, paused_reason: 'break' },
+  ])
+    for (const queue of ['support', 'sales']) pbx.member(queue, '1003', fields);
+  assert.deepEqual(
+    pbx.published.slice(before).filter((event) => event.caused_by !== undefined),
+    [],
+  );
 });
