@@ -105,6 +105,27 @@ test('pbx operations - agent events of the same fact carry its id too', () => {
   );
 });
 
+test('pbx operations - in a snapshot, only events of the same agent carry the id of an expected one', () => {
+  const scene = new Scene();
+  for (const who of ['1002', '1003']) scene.member('support', who);
+  scene.model.step({
+    type: 'operation.sent',
+    at: scene.at,
+    operation_id: 'op-1',
+    expects: [{ type: 'agent.logged_out', extension: '1002', queue: 'support' }],
+    until: scene.at + 60_000,
+  });
+  // The engine restarted meanwhile and has no member any more.
+  const published = scene.snapshot({ boot_id: 'boot-2', restarted: true }, 'connect');
+  assert.deepEqual(
+    published.flatMap((e) => (e.type.startsWith('agent.') ? [[e.subject, e.caused_by ?? null]] : [])),
+    [
+      ['agents/1002', 'op-1'],
+      ['agents/1003', null],
+    ],
+  );
+});
+
 test('pbx operations - expire by the time of the facts, and are bounded', () => {
   const { scene, expect, hold, by } = setUp();
   expect('late', [{ type: 'call.held', leg: chan('1') }], scene.at + 1000);

@@ -29,17 +29,21 @@ function forget(s: State, id: string): void {
 }
 
 /**
- * Sets `caused_by` on the events of one fact; agent events of the same fact get the same id. O(operations
- * that wait for an event).
+ * Sets `caused_by` on the events of one fact; agent events of the same fact get the same id. A snapshot contains many
+ * facts, so an expected event in it stands only for the events of its own agent. O(operations that wait for an event).
  */
 export function attribute(s: State, out: DomainEvent[]): void {
   if (s.expecting.size === 0) return;
   let by: string | null = null;
+  let subject = '';
   for (const [i, event] of out.entries()) {
-    const id: string | null = takeExpected(s, event) ?? (event.type.startsWith('agent.') ? by : null);
+    const follows: boolean =
+      event.type.startsWith('agent.') && (event.observed === 'live' || event.subject === subject);
+    const id: string | null = takeExpected(s, event) ?? (follows ? by : null);
     if (id === null) continue;
     out[i] = { ...event, caused_by: id };
     by = id;
+    ({ subject } = event);
   }
 }
 
