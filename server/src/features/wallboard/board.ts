@@ -19,6 +19,8 @@ export interface Handling {
   held_since: number | null;
   /** End of the call itself, known before the agent's own event. */
   call_ended_at: number | null;
+  /** True once the agent has left all its queues during the talk. */
+  left?: boolean;
   wrap_up: { readonly since: number; readonly connected_seconds: number; deadline: number } | null;
 }
 export interface BoardAgent {

@@ -11,6 +11,9 @@ import type { Count } from './sums.ts';
  *   agent.talking ──> talk ──agent.wrap_up──> wrap-up ──agent.ready / not_ready without a queue, or its deadline──> over
  *                      └──the same two, another call, or an event that shows the agent doing something else──────> over
  *
+ * An agent that leaves all its queues during the talk has no later event of its own: its talk ends with the call, or with
+ * its transfer.
+ *
  * It is counted once, at its end. The agent's time is counted beside it, cut at the slots.
  */
 type AgentEvent = Extract<DomainEvent, { type: `agent.${string}` }>;
@@ -125,6 +128,17 @@ function release(board: Board, extension: string, agent: BoardAgent, at: number,
   noteHandling(board, handling.queue, finish(extension, agent, handling, at, out));
 }
 
+/** The call is over for this agent; one that is still in a queue has an event of its own for it. */
+export function callOver(board: Board, extension: string, at: number, out: Count[]): void {
+  const agent = board.agents.get(extension);
+  if (agent?.handling?.left !== true) return;
+  const before = new Set(worksIn(agent));
+  countTo(extension, agent, at, out);
+  release(board, extension, agent, at, out);
+  board.agents.delete(extension);
+  indexAgent(board, extension, before);
+}
+
 /** True for an event after which the agent works in the same queues: a pause or its end. */
 function stays({ queues, handling }: BoardAgent, { type, data: { queue } }: AgentEvent): boolean {
   if (handling !== null || (type !== 'agent.ready' && type !== 'agent.not_ready')) return false;
@@ -155,10 +169,13 @@ function apply(board: Board, extension: string, agent: BoardAgent, event: AgentE
     case 'agent.logged_in':
       // Counts as paused until its `agent.ready`, which follows at once for a ready member.
       agent.queues.set(event.data.queue, true);
+      if (handling !== null) delete handling.left;
       return;
     case 'agent.logged_out':
       agent.queues.delete(event.data.queue);
-      if (agent.queues.size === 0 && handling?.wrap_up) release(board, extension, agent, at, out);
+      if (agent.queues.size > 0 || handling === null) return;
+      if (handling.wrap_up !== null) release(board, extension, agent, at, out);
+      else if (handling.call_ended_at === null) handling.left = true;
       return;
     case 'agent.ready':
     case 'agent.not_ready': {
@@ -255,6 +272,8 @@ function engaged({ data }: AgentEvent): boolean {
 function follow(board: Board, extension: string, agent: BoardAgent, event: AgentEvent, out: Count[]): void {
   const engagement = event.data.agent?.engagement;
   if (engagement === undefined) return;
+  // An agent in no queue has no engagement, also while its talk goes on.
+  if (event.type === 'agent.logged_out' && agent.handling?.left === true) return;
   if (engagement === 'idle' || engagement === 'offered' || engagement === 'busy_other') {
     release(board, extension, agent, event.at, out);
   }

@@ -192,6 +192,31 @@ test('wallboard reducer - a talk without wrap-up ends with its call; a new talk 
   );
   assert.deepEqual(queue(), { 0: { handled: 3, talk_seconds: 60 + 60 + 10 } });
 });
+test('wallboard reducer - an agent that leaves its queues during a talk works until the call or its part in it is over', () => {
+  const story = [
+    emitted.loggedIn(at(0), '1003'),
+    emitted.ready(at(0), '1003', 'support'),
+    emitted.talking(at(0, 1), '1003', 'a'),
+    emitted.showing(emitted.loggedOut(at(0, 2), '1003'), 'idle'),
+  ];
+  const over = play(...story, emitted.callEnded(at(0, 10), 'a'));
+  const handled = { 0: { handled: 1, talk_seconds: 540 } };
+  assert.deepEqual([over.queue(), over.agent()], [handled, handled]);
+  assert.deepEqual([over.board.agents.size, over.board.agentsOf.size], [0, 0]);
+  const passedOn = play(
+    ...story,
+    emitted.transferred(at(0, 5), 'a', '1003'),
+    emitted.callEnded(at(0, 9), 'a'),
+  );
+  assert.deepEqual(passedOn.queue(), { 0: { handled: 1, talk_seconds: 240, transferred: 1 } });
+  const back = play(
+    ...story,
+    emitted.showing(emitted.loggedIn(at(0, 3), '1003'), 'talking'),
+    emitted.callEnded(at(0, 10), 'a'),
+    emitted.showing(emitted.ready(at(0, 10), '1003', null), 'idle'),
+  );
+  assert.deepEqual(back.queue(), handled);
+});
 test('wallboard reducer - the agent’s state in an event repairs a missed event', () => {
   const { queue } = play(
     emitted.loggedIn(at(0), '1003'),

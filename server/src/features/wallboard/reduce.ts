@@ -1,7 +1,7 @@
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { indexAgents } from './board.ts';
 import type { Board } from './board.ts';
-import { agentEvent, countAgents } from './handling.ts';
+import { agentEvent, callOver, countAgents } from './handling.ts';
 import { lose, settle, tidySettled } from './settle.ts';
 import { SLOT_MS, slotOf } from './sums.ts';
 import type { Count } from './sums.ts';
@@ -51,10 +51,10 @@ export function reduce(board: Board, event: DomainEvent): readonly Count[] {
       break;
     }
     case 'call.transferred':
-      transferred(board, event.data, slot, out);
+      transferred(board, event.data, event.at, out);
       break;
     case 'call.ended':
-      callEnded(board, event.data, event.at);
+      callEnded(board, event.data, event.at, out);
       break;
     default:
       if (isAgentEvent(event)) agentEvent(board, event, out);
@@ -122,19 +122,22 @@ function ended(
   });
 }
 
-function transferred(board: Board, data: EventData<'call.transferred'>, slot: number, out: Count[]): void {
+function transferred(board: Board, data: EventData<'call.transferred'>, at: number, out: Count[]): void {
   if (data.kind === 'pickup') return;
+  const slot = slotOf(at);
   for (const id of [data.call_id, data.merged_call_id]) {
     const call = id === null ? undefined : board.calls.get(id);
     if (call === undefined || call.handled === null) continue;
     if (data.by !== null && data.by !== call.handled.extension) continue;
     const add = { transferred: 1 };
-    out.push({ of: 'queue', name: call.handled.queue, slot, add });
-    out.push({ of: 'agent', name: call.handled.extension, slot, add });
+    const { queue, extension } = call.handled;
+    out.push({ of: 'queue', name: queue, slot, add });
+    out.push({ of: 'agent', name: extension, slot, add });
     call.handled = null;
+    if (data.by === extension) callOver(board, extension, at, out);
   }
 }
-function callEnded(board: Board, data: EventData<'call.ended'>, at: number): void {
+function callEnded(board: Board, data: EventData<'call.ended'>, at: number, out: Count[]): void {
   const call = board.calls.get(data.call_id);
   if (call === undefined) return;
   board.calls.delete(data.call_id);
@@ -142,8 +145,11 @@ function callEnded(board: Board, data: EventData<'call.ended'>, at: number): voi
   for (const extension of call.agents) {
     const handling = board.agents.get(extension)?.handling;
     if (handling?.call !== data.call_id) continue;
-    if (merged_into === null) handling.call_ended_at ??= at;
-    else handling.call = merged_into;
+    if (merged_into !== null) handling.call = merged_into;
+    else {
+      handling.call_ended_at ??= at;
+      callOver(board, extension, at, out);
+    }
   }
   if (merged_into === null) return;
   const into = board.calls.get(merged_into);
