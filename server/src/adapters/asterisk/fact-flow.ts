@@ -7,7 +7,7 @@ import type { EngineSnapshot } from '../../ports/engine-state.ts';
 import type { Known } from './events/decoding.ts';
 import { EventBuffer } from './event-buffer.ts';
 import { Mirror } from './mirror.ts';
-import { STALE_ROW_MS, stillNews, withoutDead } from './snapshot.ts';
+import { STALE_ROW_MS, stillNews, withLeaving, withoutDead } from './snapshot.ts';
 
 export interface FactFlowOptions {
   readonly clock: Clock;
@@ -138,7 +138,8 @@ export class FactFlow {
     const held = this.#held;
     if (held !== null) {
       // A channel that ended while the lists were read ends by its own event, which is played again below.
-      const alive = withoutDead(snapshot, (id) => this.#tombstones.diedWithin(id, since, this.#begun));
+      const listed = withoutDead(snapshot, (id) => this.#tombstones.diedWithin(id, since, this.#begun));
+      const alive = withLeaving(listed, held, began_at);
       this.#held = null;
       this.publish({ at, type: 'engine.snapshot', why, snapshot: alive });
       for (const event of stillNews(held, alive, began_at)) this.publish(event);

@@ -266,6 +266,38 @@ export const withoutDead = (s: EngineSnapshot, dead: (id: ChannelId) => boolean)
 });
 
 /**
+ * The snapshot with the callers that were answered or gave up after `began_at` and so are missing in the queues, which are
+ * read after the channels. Their held events follow, and these end only the visit of a caller that waits.
+ */
+export function withLeaving(
+  s: EngineSnapshot,
+  held: readonly EngineEvent[],
+  began_at: number,
+): EngineSnapshot {
+  const listed = new Set(s.channels.map((c) => c.id));
+  const known = new Set(s.queues.flatMap((q) => q.callers.map((c) => c.channel)));
+  const leaving: QueueCaller[] = [];
+  for (const e of held) {
+    // A join that was held follows too.
+    if (e.type === 'queue.caller_joined') known.add(e.caller.channel);
+    if (e.type !== 'offer.accepted' && e.type !== 'queue.caller_abandoned') continue;
+    const [channel, position] = e.type === 'offer.accepted' ? [e.caller, 1] : [e.channel, e.position];
+    if (e.at < began_at || !listed.has(channel) || known.has(channel)) continue;
+    known.add(channel);
+    const joined_at = e.at - e.hold_seconds * 1000;
+    leaving.push({ queue: e.queue, channel, position, joined_at, priority: null });
+  }
+  if (leaving.length === 0) return s;
+  const queues = s.queues.map((queue) => {
+    const callers = queue.callers.toSorted((a, b) => a.position - b.position);
+    for (const one of leaving)
+      if (one.queue === queue.name) callers.splice(Math.max(0, one.position - 1), 0, one);
+    return { ...queue, callers: callers.map((one, i) => ({ ...one, position: i + 1 })) };
+  });
+  return { ...s, queues };
+}
+
+/**
  * The held events that a snapshot does not contain yet. Events older than `began_at`, which the lists contain for certain, and
  * new channels that are already in the lists are dropped; all others are applied again, and absolute states converge with the
  * last event. A channel that began and ended meanwhile keeps all its events.
