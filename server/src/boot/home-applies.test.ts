@@ -53,7 +53,7 @@ async function open(t: TestContext) {
     disk: step(async () => files.disk()),
     read: step(async (backup) => files.text(backup)),
     prove: step((text) => files.prove(text, signal)),
-    put: step((text) => files.put(text)),
+    put: step((text) => files.put(text, signal)),
     reload: step(() => files.reload(signal)),
     verify: step((depth) => files.verify(depth, signal)),
     unsettle: () => (unsettled += 1),
@@ -204,7 +204,7 @@ test('home applies - messages move although no file of the engine changes, and a
   there.touched = [];
   assert.equal((await rig.applied()).state, 'applied');
   assert.deepEqual([hears(), there.touched], [false, []]);
-  await files.put(JSON.stringify(siteOf(site(before), 'b', leading)));
+  await files.put(JSON.stringify(siteOf(site(before), 'b', leading)), signal);
   assert.ok(hears());
   await homeFiles().write(true);
   assert.ok(!hears());
@@ -260,6 +260,21 @@ test('home applies - a leading node of an older version sends no owners: nothing
   await rig.replace('1003');
   const { mailbox_owners, ...older } = siteOf(site(rig.objects.draft()), 'b', leading);
   assert.ok(mailbox_owners !== undefined);
-  await files.put(JSON.stringify(older));
+  await files.put(JSON.stringify(older), signal);
   assert.ok(hears());
+});
+
+test('home applies - a step that waits behind another one is left out once the connection of its leader has ended', async (t) => {
+  const { rig, files, before, there } = await open(t);
+  const wanted = (): string => JSON.stringify(siteOf(site(rig.objects.draft()), 'b', leading));
+  const applied = wanted();
+  await rig.rename('1003', 'New');
+  // A new term ends the connections of the former leader.
+  const former = new AbortController();
+  const proof = files.prove(wanted(), former.signal).catch(() => undefined);
+  const put = files.put(wanted(), former.signal);
+  former.abort(new Error('the connection ended'));
+  await assert.rejects(put, /the connection ended/);
+  await proof;
+  assert.deepEqual([files.text(false), nameOf(there.disk)], [applied, before]);
 });

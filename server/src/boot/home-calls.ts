@@ -247,7 +247,7 @@ export function homeRoutes(deps: HomeCallsDeps) {
       case 'prove':
         return { problems: await files.prove(call.text, signal) };
       case 'put':
-        await files.put(call.text);
+        await files.put(call.text, signal);
         return {};
       case 'reload':
         await files.reload(signal);

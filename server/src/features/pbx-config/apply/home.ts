@@ -122,23 +122,23 @@ export class HomeFiles {
       const proof = await engine.prove(files, signal);
       this.#proven = { hash: hashOf(text), proof };
       return proof.problems;
-    });
+    }, signal);
   }
   /** Writes the files of this site, after its mailboxes: an error of these leaves the former files. */
-  put(text: string): Promise<void> {
+  put(text: string, signal: AbortSignal): Promise<void> {
     return this.#serially(async () => {
       const { clock, engine, mailboxes } = this.#deps;
       this.#open ??= clock.now();
       const site = JSON.parse(text) as Site;
       await mailboxes(site.mailbox_owners);
       await this.#put(text, engine.render(site));
-    });
+    }, signal);
   }
   reload(signal: AbortSignal): Promise<void> {
     return this.#serially(async () => {
       const live = this.#touched.live();
       if (live.length > 0) await this.#deps.engine.reload(live, signal);
-    });
+    }, signal);
   }
   verify(depth: 'all' | 'changed', signal: AbortSignal): Promise<readonly EngineProblem[]> {
     return this.#serially(async () => {
@@ -149,11 +149,15 @@ export class HomeFiles {
       if (live.length < this.#touched.size) await restart();
       this.#touched.clear();
       return [];
-    });
+    }, signal);
   }
 
-  #serially<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work);
+  /** `signal`: ends with the request of a step. A step that waited until then would undo what another leader did since. */
+  #serially<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const done = this.#last.then(() => {
+      signal?.throwIfAborted();
+      return work();
+    });
     this.#last = done.catch(() => undefined);
     return done;
   }
