@@ -3,6 +3,7 @@ import type { Frame } from '../ami/frame.ts';
 import { header } from '../ami/frame.ts';
 import type { EventDecoder } from './decoding.ts';
 import { Malformed, need } from './decoding.ts';
+import { kept } from './kept.ts';
 import { isDeviceState, PJSIP } from './names.ts';
 
 /*
@@ -21,8 +22,8 @@ export const deviceRow = (frame: Frame): { endpoint: string; state: DeviceState 
     if (!frame.has(device)) throw new Malformed('Device is missing');
     return null;
   }
-  const endpoint = need(frame, device).slice(PJSIP.length);
-  const word = need(frame, state);
+  const endpoint = kept(need(frame, device).slice(PJSIP.length));
+  const word = kept(need(frame, state));
   if (!isDeviceState(word)) throw new Malformed(`State is ${word}`);
   return { endpoint, state: word };
 };

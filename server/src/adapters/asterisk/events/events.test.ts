@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import v8 from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { nodeId } from '@offhook/contract/ids.ts';
 import type { EngineEvent } from '../../../ports/engine-events.ts';
 import { readTranscript } from '../transcript.ts';
@@ -497,4 +499,28 @@ test('events - music elsewhere is no hold, whatever its caller dialled', () => {
     const { events } = read(frame('MusicOnHoldStart', { ...channelHeaders(B), Context, Exten }));
     assert.deepEqual(events, [], `${Context} ${Exten}`);
   }
+});
+
+test('events - a stored membership or device state keeps no frame in memory', () => {
+  v8.setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  const used = (): number => (gc(), v8.getHeapStatistics().used_heap_size);
+  const WIDE = 'x'.repeat(10_000);
+  const before = used();
+  const stored = Array.from({ length: 1_000 }, (_, i) => {
+    const name = `Agent of support ${i}`;
+    const row = memberEvent('support-by-phone', { name, interface: `Local/${1000 + i}@queue-agent` });
+    const { events } = read(
+      frame('QueueMemberStatus', { ...row, Paused: 1, PausedReason: `meeting in room ${i}`, Wide: WIDE }),
+      frame('DeviceStateChange', {
+        Device: `PJSIP/${1000 + i}-mobile-phone`,
+        State: 'NOT_INUSE',
+        Wide: WIDE,
+      }),
+    );
+    return events;
+  });
+  const kB = (used() - before) / stored.length / 1000;
+  assert.equal(stored.flat().length, 2_000);
+  assert.ok(kB < 5, `${kB} kB for two frames of 10 kB each`);
 });

@@ -5,6 +5,7 @@ import { header } from '../ami/frame.ts';
 import type { EventDecoder } from './decoding.ts';
 import { Malformed, need } from './decoding.ts';
 import { H } from './headers.ts';
+import { kept } from './kept.ts';
 import { deviceStateOf, extensionOfMember } from './names.ts';
 
 /*
@@ -39,9 +40,9 @@ const seconds = (frame: Frame, h: Header): number | null => {
 };
 
 const read = (frame: Frame, nameHeader: Header, interfaceHeader: Header): QueueMember => {
-  const queue = need(frame, H.queue);
-  const person = frame.get(nameHeader) ?? '';
-  const iface = need(frame, interfaceHeader);
+  const queue = kept(need(frame, H.queue));
+  const person = kept(frame.get(nameHeader) ?? '');
+  const iface = kept(need(frame, interfaceHeader));
   const kind = need(frame, membership);
   if (kind !== 'static' && kind !== 'dynamic' && kind !== 'realtime')
     throw new Malformed(`Membership is ${kind}`);
@@ -59,7 +60,7 @@ const read = (frame: Frame, nameHeader: Header, interfaceHeader: Header): QueueM
     name: person,
     membership: kind,
     paused: isPaused,
-    paused_reason: frame.get(pausedReason) ?? '',
+    paused_reason: kept(frame.get(pausedReason) ?? ''),
     paused_at: pausedAt,
     login_at: login,
     last_call_at: called,
