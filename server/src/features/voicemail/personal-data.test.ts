@@ -224,7 +224,8 @@ test('voicemail - an engine whose files no node reads for others is named', asyn
 
 test('voicemail - the leading node is named for a file that it cannot read, and all others are exported and erased', async () => {
   const { a, data, collected } = rig();
-  const { page, audio } = a.voicemail;
+  const page = a.voicemail.page.bind(a.voicemail);
+  const audio = a.voicemail.audio.bind(a.voicemail);
   const denied = Object.assign(new Error('EACCES: permission denied'), { errno: -13, code: 'EACCES' });
   Object.assign(a.voicemail, {
     page: async (after: string | null) => ({
