@@ -1,4 +1,5 @@
 import { includesLevel } from '@offhook/contract/ids.ts';
+import { DisplayName } from '@offhook/contract/config-fields.ts';
 import type { Destination } from '@offhook/contract/config-fields.ts';
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { FoundAddress } from '../../ports/external-address.ts';
@@ -22,6 +23,12 @@ export const defaultCode = (code: FeatureCode): string =>
 
 /** Name of a shared phone in the engine. */
 export const sharedEndpoint = (id: number): string => `desk_${id}`;
+/** A title may be longer than a name that the engine shows; the end is left out. */
+function shownTitle(title: string): string {
+  let shown = title;
+  while (!DisplayName.safeParse(shown).success) shown = [...shown].slice(0, -1).join('').trimEnd();
+  return shown;
+}
 export const sharedPhones = (phones: PbxConfig['phones']): Site['shared_phones'] =>
   phones
     .filter(({ shared }) => shared)
@@ -29,7 +36,7 @@ export const sharedPhones = (phones: PbxConfig['phones']): Site['shared_phones']
       name,
       endpoint: sharedEndpoint(id),
       sip_password,
-      title: title ?? name,
+      title: shownTitle(title ?? name),
       srtp: transport === 'tls' ? 'offered' : 'off',
     }));
 
