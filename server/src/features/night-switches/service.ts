@@ -58,8 +58,12 @@ export class NightSwitches {
     });
     return this.list().find((one) => one.name === name)!;
   }
-  /** Audits a change of a night switch that a phone made. */
+  /**
+   * Audits a change of a night switch that a phone made. After a reconnect, resets the switches that a change of the
+   * configuration left meanwhile.
+   */
   onEvent(event: DomainEvent): void {
+    if (event.type === 'engine.resynced') this.followSite();
     if (event.type !== 'night_switch.changed' || event.data.by === null) return;
     const { name, to, by } = event.data;
     this.#after(async () => {
