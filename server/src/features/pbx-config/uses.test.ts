@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PhoneConfig } from '@offhook/contract/config-phones.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
-import { storedObject, withObjects } from './model.ts';
+import { EMPTY_MODEL, storedObject, withObjects } from './model.ts';
 import { openObjects } from './objects.ts';
 import { migrations } from './tables.ts';
-import { usedSounds } from './uses.ts';
+import { usedLanguages, usedSounds } from './uses.ts';
 
 test('pbx-config/used-sounds - sounds of the draft, of the applied version, and of every earlier one', async () => {
   const { store, ...temp } = await temporaryStore();
@@ -34,4 +35,20 @@ test('pbx-config/used-sounds - sounds of the draft, of the applied version, and 
   await store.close();
   await assert.rejects(usedSounds(store), (e) => e instanceof ServiceError && e.code === 'store_unavailable');
   await temp[Symbol.asyncDispose]();
+});
+
+test('pbx-config/used-languages - of prompts and of customers, not that of a display', () => {
+  const settings = {
+    name: 'site' as const,
+    language: 'en',
+    customer_languages: ['fr', 'tr'],
+    recording_announcement: null,
+    sign_out_hours: 12,
+  };
+  const phone = PhoneConfig.parse({ name: 'lobby', vendor: 'yealink', language: 'it' });
+  const model = withObjects(EMPTY_MODEL, [
+    { kind: 'settings', key: 'site', object: storedObject(1, 'settings', settings) },
+    { kind: 'phone', key: 'lobby', object: storedObject(2, 'phone', phone) },
+  ]);
+  assert.deepEqual(usedLanguages([model]), new Set(['en', 'fr', 'tr']));
 });

@@ -30,8 +30,13 @@ export function usedLanguages(models: readonly Model[]): ReadonlySet<string> {
   const found = new Set<string>();
   for (const model of models)
     for (const { kind, body } of allObjects(model)) {
-      const { language } = body as { readonly language?: string | null };
-      if (SPEAKING.has(kind) && typeof language === 'string') found.add(language);
+      if (!SPEAKING.has(kind)) continue;
+      const { language, customer_languages } = body as {
+        readonly language?: string | null;
+        readonly customer_languages?: readonly string[];
+      };
+      if (typeof language === 'string') found.add(language);
+      for (const one of customer_languages ?? []) found.add(one);
     }
   return found;
 }
