@@ -9,6 +9,7 @@ import { memoryPlace, openMemoryJournal } from '../../adapters/memory/journal-st
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { openJournal } from '../../journal/journal.ts';
 import type { LocalJournal } from '../../journal/journal.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { JournalRow } from '../../ports/journal-store.ts';
 
 /**
@@ -119,7 +120,10 @@ test('webhooks - other work runs while a webhook skips many events', async (t) =
 test('webhooks - a clock that is set back by a month delays a retry by no more than its wait', async (t) => {
   const steady = createVirtualClock();
   let ahead = 30 * 86_400_000;
-  const clock = { now: () => steady.now() + ahead, sleep: steady.sleep };
+  const clock: Clock = {
+    now: () => steady.now() + ahead,
+    sleep: (ms, signal) => steady.sleep(ms, signal),
+  };
   const rig = await webhooksRig(t, { clock });
   await using sink = await startSink(status(503));
   const { id } = (await rig.create({ url: sink.url })).webhook;
