@@ -26,7 +26,7 @@ export const sharedEndpoint = (id: number): string => `desk_${id}`;
 /** A title may be longer than a name that the engine shows; the end is left out. */
 function shownTitle(title: string): string {
   let shown = title;
-  while (!DisplayName.safeParse(shown).success) shown = [...shown].slice(0, -1).join('').trimEnd();
+  while (!DisplayName.safeParse(shown).success) shown = shown.slice(0, -1).trimEnd();
   return shown;
 }
 export const sharedPhones = (phones: PbxConfig['phones']): Site['shared_phones'] =>
