@@ -8,6 +8,7 @@ import type { ApiKeys } from '../features/api-keys/service.ts';
 import type { Listed } from '../features/ldap/entries.ts';
 import { LdapServer } from '../features/ldap/server.ts';
 import type { StoredDirectory } from '../features/pbx-config/directory.ts';
+import { readsAtPhones } from '../features/phonebook/access.ts';
 import type { CustomerRow } from '../features/phonebook/rows.ts';
 import type { Phonebook } from '../features/phonebook/service.ts';
 import type { ExternalAddress } from '../features/reachability/service.ts';
@@ -95,7 +96,7 @@ export async function createLdap(parts: LdapParts): Promise<LdapServer> {
     async knows(token) {
       if (phones.knows(token)) return true;
       const caller = apiKeys.authenticate(token);
-      return caller?.key?.scopes.includes('phonebook:phones') ?? false;
+      return caller !== null && readsAtPhones(caller);
     },
     source: {
       colleagues: () =>

@@ -121,7 +121,9 @@ const seesPhonebook = ({ key }: Principal): boolean =>
 const seesSite = (who: Principal, scope: 'config:read' | 'system:read'): boolean =>
   who.key === null ? includesLevel(who.level, 'admin') : who.key.scopes.includes(scope);
 
-const isWholeSite = ({ queues, extensions }: KeyRights): boolean => queues === null && extensions === null;
+/** False for a key that is limited to some queues or extensions. */
+export const isWholeSite = ({ queues, extensions }: KeyRights): boolean =>
+  queues === null && extensions === null;
 const limitedKey = (): ServiceError =>
   new ServiceError('forbidden', 'this API key is limited to some queues or extensions');
 /** Throws `forbidden` for a key limited to some queues or extensions. */

@@ -6,6 +6,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { before, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { ApiKeyCreated } from '@offhook/contract/keys.ts';
 import { HandOver } from '@offhook/contract/phones.ts';
 import { apply, ask } from '../support/config-steps.ts';
 import { packagesFor } from '../support/package-server.ts';
@@ -186,6 +187,26 @@ describe('LDAP for desk phones', () => {
       'namingContexts',
     ]);
     assert.deepEqual(valuesOf(root.out, 'namingContexts'), [BASE]);
+  });
+
+  test('ldap - an API key that is limited to some queues or extensions is refused, as over HTTP', async (t) => {
+    const run = await ldapTools(t);
+    const { token: session } = await site().person('1001');
+    const tried = async (limits: object) => {
+      const name = `desk ${Object.keys(limits).join('')}`.trim();
+      const reply = await fetch(`${site().base}/api/v1/api-keys`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${session}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ name, scopes: ['phonebook:phones'], ...limits }),
+      });
+      const { key } = ApiKeyCreated.parse(await reply.json());
+      const http = await fetch(`${site().base}/api/v1/phonebook/phones/${key}/snom.xml`);
+      const by = ['-H', address(), '-x', '-D', 'cn=x', '-w', key, '-b', BASE, '(cn=anna*)'];
+      return [http.status, (await run('ldapsearch', by)).code];
+    };
+    assert.deepEqual(await tried({}), [200, 0]);
+    assert.deepEqual(await tried({ queues: ['sales'] }), [403, 49]);
+    assert.deepEqual(await tried({ extensions: ['1001'] }), [403, 49]);
   });
 
   test('ldap - by TLS the certificate of the site is shown', async (t) => {
