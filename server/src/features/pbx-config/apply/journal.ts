@@ -54,6 +54,8 @@ const KEEP_APPLIES = 1_000;
 
 export interface ApplyJournal {
   begin(shown: Shown, at: number): Promise<number>;
+  /** Like `begin`, in the transaction that replaces the draft. */
+  beginIn(trx: Transaction<JournalTables>, shown: Shown, at: number): Promise<number>;
   /** `files` and `open`: new values of the row; left out, they stay. */
   save(
     apply: ConfigApply,
@@ -108,20 +110,21 @@ export function createApplyJournal(store: Store, node: string | null = null): Ap
     // A new apply replaces the unfinished work of an earlier one.
     await trx.updateTable('config_applies').set({ open: 0 }).where('open', '=', 1).execute();
   };
+  const beginIn = async (trx: Transaction<JournalTables>, shown: Shown, at: number): Promise<number> => {
+    const { id } = await trx
+      .insertInto('config_applies')
+      .values({ state: shown.state, open: 0, files: '[]', body: JSON.stringify(shown), at })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    await trx
+      .deleteFrom('config_applies')
+      .where('id', '<=', id - KEEP_APPLIES)
+      .execute();
+    return id;
+  };
   return {
-    begin: async (shown, at) =>
-      await store.transaction<JournalTables, number>(async (trx) => {
-        const { id } = await trx
-          .insertInto('config_applies')
-          .values({ state: shown.state, open: 0, files: '[]', body: JSON.stringify(shown), at })
-          .returning('id')
-          .executeTakeFirstOrThrow();
-        await trx
-          .deleteFrom('config_applies')
-          .where('id', '<=', id - KEEP_APPLIES)
-          .execute();
-        return id;
-      }),
+    begin: (shown, at) => store.transaction<JournalTables, number>((trx) => beginIn(trx, shown, at)),
+    beginIn,
     save: (apply, { files, open } = {}) =>
       store.transaction<JournalTables, void>(async (trx) => {
         await trx

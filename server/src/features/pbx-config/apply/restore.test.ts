@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
-import { ADMIN, startSite } from '../../../../test/support/applies-rig.ts';
+import { ADMIN, startProcess, startSite } from '../../../../test/support/applies-rig.ts';
+import { FakeWorld } from '../../../../test/support/fake-engine-config.ts';
 import { temporaryStore } from '../../../../test/conformance/store-temp.ts';
+import { ServiceError } from '../../../core/errors.ts';
 import { storedObject, withObjects } from '../model.ts';
 import type { ObjectTables } from '../tables.ts';
 
@@ -127,4 +129,32 @@ test('restore - former versions contain no secret, and their differences still s
     (await applies.version(version)).objects.list.flatMap((o) => o.fields.map((f) => f.field));
   assert.deepEqual(await fields(renewed), ['sip_password']);
   assert.deepEqual(await fields(renewed + 1), ['name']);
+});
+
+test('restore - an engine that is away, or a change of the draft meanwhile, keeps the draft and begins no apply', async () => {
+  await using temp = await temporaryStore();
+  const world = new FakeWorld();
+  let reach = (): Promise<void> => Promise.reject(new ServiceError('engine_unavailable', 'b is away'));
+  const rig = await startProcess(world, temp.store, { engine: { ...world.config(), reach: () => reach() } });
+  await using applies = rig.applies;
+  await applies.start(false);
+  world.boot();
+  const named = () => rig.objects.draft().of('extension').get('1003')!.body.name;
+  const restore = (discard_draft: boolean) =>
+    applies.restore(ADMIN, rig.objects.version, { ...RESTORE, discard_draft });
+  const original = named();
+  await rig.rename('1003', 'Draft');
+  await assert.rejects(restore(true), { code: 'engine_unavailable' });
+  assert.equal(named(), 'Draft');
+
+  await rig.rename('1003', original);
+  reach = () => rig.rename('1003', 'Meanwhile');
+  await assert.rejects(restore(false), { code: 'draft_not_empty' });
+  assert.equal(named(), 'Meanwhile');
+  assert.deepEqual((await applies.page({})).applies, []);
+
+  await restore(true);
+  await applies.idle();
+  assert.equal(named(), original);
+  assert.equal((await applies.page({})).applies[0]?.state, 'applied');
 });

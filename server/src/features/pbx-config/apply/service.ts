@@ -23,9 +23,7 @@ import type { EngineConfig } from '../../../ports/engine-config.ts';
 import type { Actor } from '../../../ports/operations.ts';
 import type { Store } from '../../../ports/store.ts';
 import { checkModel } from '../check.ts';
-import { allObjects, difference, storedObject, toModel } from '../model.ts';
 import type { Model } from '../model.ts';
-import { restoredBody } from '../secrets.ts';
 import { fileDiff, objectChanges } from './differences.ts';
 import { watchDrift } from './drift.ts';
 import type { DriftWatch } from './drift.ts';
@@ -34,6 +32,7 @@ import { createApplyJournal, isOver } from './journal.ts';
 import type { ApplyJournal } from './journal.ts';
 import { PATIENCE } from './patience.ts';
 import type { RunDeps } from './deps.ts';
+import { beginRestored, restoredModel } from './restore.ts';
 import { ApplyRun } from './run.ts';
 import { FilesAtStart, refitFiles } from './start.ts';
 import { createVersions } from './versions.ts';
@@ -61,19 +60,9 @@ type Draft = {
   readonly overwrite_drift: boolean;
   readonly restart: 'no' | 'when_convenient';
 };
+type Restored = { readonly version: number; readonly discard_draft: boolean };
 const PAGE = 50;
 const authorOf = ({ caller }: Actor): string => caller.extension || caller.username;
-/** Objects of a former version with the current secrets and rights. */
-const restoredModel = (then: Model, now: Model): Model =>
-  toModel(
-    [...allObjects(then)].map((object) => {
-      const today = now.of(object.kind).get(object.key);
-      // An object with the same key and another id is another object.
-      const same = today?.id === object.id ? (today.body as Record<string, unknown>) : null;
-      const body = restoredBody(object.kind, object.body as Record<string, unknown>, same);
-      return storedObject(object.id, object.kind, body);
-    }),
-  );
 /** Time for a running apply to end when the service stops; the next start ends a longer apply. */
 const CLOSE_MS = 3_000;
 
@@ -183,20 +172,12 @@ export class ConfigApplies implements AsyncDisposable {
     number: number,
     { discard_draft, ...wanted }: RestoreVersion,
   ): Promise<ConfigApply> {
-    const { objects, clock } = this.#given;
     await this.#versionOf(number);
-    const author = authorOf(actor);
-    return await this.#begin(author, actor.ip, wanted, number, async () => {
-      if (!discard_draft && difference(objects.applied(), objects.draft()).length > 0)
-        throw new ServiceError(
-          'draft_not_empty',
-          'the draft has changes that are not applied; send discard_draft to discard them',
-        );
+    const restored = { version: number, discard_draft };
+    return await this.#begin(authorOf(actor), actor.ip, wanted, restored, async () => {
       const then = await this.#versions.model(number);
       if (then === null) throw new ServiceError('not_found', say`version ${number} is no longer stored`);
-      const target = restoredModel(then, objects.applied());
-      await objects.setDraft(target, { author, at: clock.now() });
-      return target;
+      return restoredModel(then, this.#given.objects.applied());
     });
   }
   /**
@@ -344,7 +325,7 @@ export class ConfigApplies implements AsyncDisposable {
     author: string,
     ip: string | null,
     { comment, overwrite_drift, restart }: Draft,
-    restores: number | null,
+    restored: Restored | null,
     prepare: () => Promise<Model>,
   ): Promise<ConfigApply> {
     const { objects, clock, audit } = this.#given;
@@ -357,7 +338,8 @@ export class ConfigApplies implements AsyncDisposable {
     this.#free();
     this.#beginning = true;
     try {
-      const action = restores === null ? 'config.apply' : 'config.restore';
+      const restores = restored?.version ?? null;
+      const action = restored === null ? 'config.apply' : 'config.restore';
       const detail = { comment, restores, overwrite_drift, restart };
       await audit.record({ action, actor: author, object: null, outcome: 'ok', ip, detail });
       const target = await prepare();
@@ -384,7 +366,11 @@ export class ConfigApplies implements AsyncDisposable {
         started_at: rfc3339(at),
         finished_at: null,
       };
-      const begun: ConfigApply = { id: await this.#journal.begin(shown, at), ...shown };
+      const id =
+        restored === null
+          ? await this.#journal.begin(shown, at)
+          : await beginRestored(objects, this.#journal, { target, shown, at, ...restored });
+      const begun: ConfigApply = { id, ...shown };
       this.#publishApply(begun);
       const one = new ApplyRun(
         this.#deps,
