@@ -171,7 +171,7 @@ export function compileDocument(document: ConnectorDocument, compiler: Compiler)
     customer: compiler.ownCustomer(shared, [...path, 'customer'], found.customer),
   });
   const byNumber = lookup?.number;
-  const listed = sync && search(['sync'], sync, ['set', 'cursor', 'page']);
+  const listed = sync && search(['sync'], sync, ['set', 'cursor', 'page', 'first_sync', 'first_page']);
   if (listed) compiler.wholeRows(['sync'], listed.customer, sync);
   return {
     document,

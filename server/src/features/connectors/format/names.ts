@@ -61,6 +61,9 @@ export const NAMES = {
   pushed: { id: 'string' },
   cursor: 'string',
   page: 'dyn',
+  /** True while `cursor`, or `page`, has no value, because an expression cannot read a missing name. */
+  first_sync: 'bool',
+  first_page: 'bool',
   body: 'dyn',
   answer: 'dyn',
   row: 'dyn',
@@ -94,6 +97,8 @@ export interface Scope {
   readonly pushed?: ObjectOf<'pushed'>;
   readonly cursor?: string;
   readonly page?: unknown;
+  readonly first_sync?: boolean;
+  readonly first_page?: boolean;
   readonly body?: unknown;
   readonly answer?: unknown;
   readonly row?: unknown;

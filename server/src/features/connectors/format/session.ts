@@ -322,6 +322,8 @@ class Session implements ConnectorSession {
       ...this.#scope,
       ...(after.cursor !== null && { cursor: after.cursor }),
       page: after.page ?? sync.pages?.first,
+      first_sync: after.cursor === null,
+      first_page: after.page === null,
     };
     const answered = await this.#requester.ask('sync', sync, scope, signal, true);
     if (!isDone(answered)) return failureOf(answered);
