@@ -99,6 +99,13 @@ test('rights - a key receives the topics of its scopes, narrowed to its objects,
   assert.deepEqual(heard(key({ scopes: ['queues:read'] }), 'parking'), [null]);
 });
 
+test('rights - the configuration goes to administrators and keys of the whole site, as over HTTP', () => {
+  const scopes = ['config:read'] as const;
+  assert.deepEqual(heard(key({ scopes }), 'config'), [['config']]);
+  assert.deepEqual(heard(key({ scopes, queues: ['sales'] }), 'config'), [null]);
+  assert.deepEqual(heard(key({ scopes, extensions: ['1001'] }), 'config'), [null]);
+});
+
 test('rights - shared customers go to every person and to keys of the whole site, personal ones to their person', () => {
   const both = ['phonebook/shared', 'phonebook/mine'];
   assert.deepEqual(heard(person('user'), ...both), [['phonebook/shared'], ['phonebook/mine/1003']]);

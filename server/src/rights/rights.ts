@@ -117,9 +117,12 @@ export const recordingsOf = (who: Principal, own: boolean): Objects =>
 /** Shared customers may be seen by every person, and by keys for the whole site. */
 const seesPhonebook = ({ key }: Principal): boolean =>
   key === null || (key.scopes.includes('phonebook:read') && isWholeSite(key));
-/** Whether the site's configuration or the engine's state may be seen. */
-const seesSite = (who: Principal, scope: 'config:read' | 'system:read'): boolean =>
-  who.key === null ? includesLevel(who.level, 'admin') : who.key.scopes.includes(scope);
+/** The configuration may be seen by administrators, and by keys for the whole site. */
+const seesConfig = ({ key, level }: Principal): boolean =>
+  key === null ? includesLevel(level, 'admin') : key.scopes.includes('config:read') && isWholeSite(key);
+/** Whether the engine's state may be seen. */
+const seesSystem = ({ key, level }: Principal): boolean =>
+  key === null ? includesLevel(level, 'admin') : key.scopes.includes('system:read');
 
 /** False for a key that is limited to some queues or extensions. */
 export const isWholeSite = ({ queues, extensions }: KeyRights): boolean =>
@@ -173,9 +176,9 @@ export function heardAs(who: Principal, topic: string, own: readonly string[]): 
         ? ['trunks']
         : null;
     case 'config':
-      return name === null && seesSite(who, 'config:read') ? ['config'] : null;
+      return name === null && seesConfig(who) ? ['config'] : null;
     case 'system':
-      return name === null && seesSite(who, 'system:read') ? ['system'] : null;
+      return name === null && seesSystem(who) ? ['system'] : null;
     default:
       noun satisfies never;
       return null;
