@@ -27,6 +27,14 @@ export const SCOPES = [
 ] as const;
 export const Scope = z.enum(SCOPES);
 export type Scope = z.infer<typeof Scope>;
+/** Scopes that a key limited to some queues or extensions cannot use. */
+export const WHOLE_SITE_SCOPES: ReadonlySet<Scope> = new Set([
+  'phonebook:read',
+  'phonebook:write',
+  'phonebook:phones',
+  'config:read',
+  'config:write',
+]);
 
 /** Prefix of every API key, so that scanners find a leaked one. */
 export const KEY_PREFIX = 'ohk_';

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SCOPES } from '@offhook/contract/keys.ts';
 import { Done } from '@offhook/contract/session.ts';
 import { z } from 'zod';
+import type { ServiceError } from '../core/errors.ts';
 import { fixtureAuthenticator, hostFixture } from '../../test/support/host-fixture.ts';
 import { oneOperation } from '../../test/support/one-operation.ts';
 import { until } from '../../test/support/until.ts';
-import { addOperations } from './operations.ts';
+import { addOperations, checkAccess } from './operations.ts';
 
 test('operations - an invalid command is refused with the name of the field, wherever it is', async (t) => {
   const host = await hostFixture();
@@ -136,4 +138,24 @@ test('operations - a write is answered once its events are recorded, by REST and
     waits.pop()!();
     await written;
   }
+});
+
+test('operations - a key limited to a queue has no access by a scope of the whole site', async () => {
+  const caller = (await fixtureAuthenticator.authenticate('token-user'))!;
+  const refused = (limit: { queues: string[] | null }): readonly string[] =>
+    SCOPES.filter((scope) => {
+      const key = { id: 1, name: 'erp', extensions: null, scopes: SCOPES, ...limit };
+      try {
+        checkAccess({ ...caller, key } as never, { level: 'admin', scope });
+        return false;
+      } catch (error) {
+        assert.equal((error as ServiceError).code, 'forbidden');
+        return true;
+      }
+    });
+  assert.deepEqual(refused({ queues: null }), []);
+  assert.deepEqual(
+    refused({ queues: ['sales'] }),
+    SCOPES.filter((scope) => /^(phonebook|config):/.test(scope)),
+  );
 });

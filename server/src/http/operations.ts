@@ -2,6 +2,7 @@ import type { FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { Level } from '@offhook/contract/ids.ts';
+import { WHOLE_SITE_SCOPES } from '@offhook/contract/keys.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
 import { isFileBody } from '@offhook/contract/operation.ts';
@@ -12,16 +13,20 @@ import { ServiceError, effectOf, markUncertain, problemOf } from '../core/errors
 import { say } from '../core/said.ts';
 import type { App, Caller } from '../ports/http.ts';
 import type { Actor, AnyServed, Command, Commands } from '../ports/operations.ts';
+import { checkWholeSite } from '../rights/rights.ts';
 import { addressOf } from './idempotency.ts';
 
-/** Throws `forbidden` if the caller lacks the level or, for an API key, the scope. */
+/** Throws `forbidden` if the caller lacks the level or, for an API key, the scope, or is limited where the scope is not. */
 export function checkAccess(
   caller: Caller,
   needs: { readonly level: Level; readonly scope?: Scope | 'any' | undefined },
 ): void {
   if (caller.key !== null) {
     if (needs.scope === 'any') return;
-    if (needs.scope !== undefined && caller.key.scopes.includes(needs.scope)) return;
+    if (needs.scope !== undefined && caller.key.scopes.includes(needs.scope)) {
+      if (WHOLE_SITE_SCOPES.has(needs.scope)) checkWholeSite(caller);
+      return;
+    }
     throw new ServiceError(
       'forbidden',
       needs.scope === undefined
