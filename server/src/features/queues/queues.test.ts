@@ -262,8 +262,8 @@ test('queues - the priority a caller has already is confirmed by the engine', as
   assert.deepEqual(rig.asked, []);
 });
 
-test('queues - members are changed by the rules of agents', async (t) => {
-  const { request, members } = await queuesRig(t, { keys: { steerer: STEERER } });
+test('queues - members are changed by the rules of agents; a refusal is audited', async (t) => {
+  const { request, members, trail } = await queuesRig(t, { keys: { steerer: STEERER } });
   assert.equal(
     (await request('token-supervisor', 'POST', '/queues/sales/members', { extension: '1004' })).status,
     200,
@@ -271,7 +271,17 @@ test('queues - members are changed by the rules of agents', async (t) => {
   assert.equal((await request('token-admin', 'DELETE', '/queues/support/members/1003')).status, 200);
   assert.equal((await request('key-steerer', 'DELETE', '/queues/sales/members/1003')).status, 404);
   assert.equal((await request('key-steerer', 'DELETE', '/queues/support/members/1003')).status, 403);
+  const outside = await request('key-steerer', 'POST', '/queues/support/members', { extension: '1003' });
+  assert.equal(outside.status, 403);
   assert.deepEqual(members, ['supervisor +1004 sales', 'admin -1003 support']);
+  assert.deepEqual(
+    trail.map(({ action, object, outcome, detail }) => [action, object, outcome, detail]),
+    [
+      ['agent.logout', '1003', 'refused', { queue: 'sales', code: 'no_such_queue' }],
+      ['agent.logout', '1003', 'refused', { queue: 'support', code: 'forbidden' }],
+      ['agent.login', '1003', 'refused', { queue: 'support', code: 'forbidden' }],
+    ],
+  );
 });
 
 test('queues - only supervisors change a queue, and a key only with the scope and within its objects', async (t) => {

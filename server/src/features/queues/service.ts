@@ -6,7 +6,7 @@ import { rfc3339 } from '../../core/clock.ts';
 import { shownTo } from '../../rights/display.ts';
 import { queuesOf, reaches } from '../../rights/rights.ts';
 import type { Objects, Principal } from '../../rights/rights.ts';
-import { ServiceError } from '../../core/errors.ts';
+import { ServiceError, markNotBegun } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
@@ -95,17 +95,33 @@ export function createQueues(deps: QueuesDeps): Queues {
     });
     return value;
   };
-  /** Changes the membership of an agent; the agents feature writes the audit entry. */
-  const changeMembers = ({ caller }: Actor, name: string, extension: string, change: () => Promise<void>) =>
-    commands.limited(caller.username, async () => {
-      settingsFor(caller, name, 'control');
-      // A key needs the extension too: a membership belongs to the agent as much as to the queue.
-      if (caller.key !== null && !reaches(caller.key.extensions, extension)) {
-        throw new ServiceError('forbidden', say`this key may not change the agent ${extension}`);
-      }
-      await change();
-      return membersOf(live.queue(name));
-    });
+  /** Changes the membership of an agent; the agents feature audits what this feature does not refuse. */
+  const changeMembers = async (
+    { caller, ip }: Actor,
+    action: 'agent.login' | 'agent.logout',
+    name: string,
+    extension: string,
+    change: () => Promise<void>,
+  ): Promise<QueueMember[]> => {
+    let begun = false;
+    try {
+      return await commands.limited(caller.username, async () => {
+        settingsFor(caller, name, 'control');
+        // A key needs the extension too: a membership belongs to the agent as much as to the queue.
+        if (caller.key !== null && !reaches(caller.key.extensions, extension)) {
+          throw new ServiceError('forbidden', say`this key may not change the agent ${extension}`);
+        }
+        begun = true;
+        await change();
+        return membersOf(live.queue(name));
+      });
+    } catch (error) {
+      if (begun) throw error;
+      const detail = { queue: name };
+      await commands.refused({ action, actor: caller.username, object: extension, ip, detail }, error);
+      throw markNotBegun(error);
+    }
+  };
 
   const known = () => ({
     as_of: rfc3339(live.as_of > 0 ? live.as_of : clock.now()),
@@ -148,8 +164,8 @@ export function createQueues(deps: QueuesDeps): Queues {
         callers.prioritise(operationId, name, id, priority),
       ),
     addMember: (actor, name, extension) =>
-      changeMembers(actor, name, extension, () => memberships.join(actor, extension, name)),
+      changeMembers(actor, 'agent.login', name, extension, () => memberships.join(actor, extension, name)),
     removeMember: (actor, name, extension) =>
-      changeMembers(actor, name, extension, () => memberships.leave(actor, extension, name)),
+      changeMembers(actor, 'agent.logout', name, extension, () => memberships.leave(actor, extension, name)),
   };
 }
