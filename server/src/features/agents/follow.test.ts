@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { agentsRig, both, engineRestarts } from '../../../test/support/agents-rig.ts';
 import type { AgentsRig, RigOptions } from '../../../test/support/agents-rig.ts';
+import { effectOf } from '../../core/errors.ts';
 
 /** 1003 is in both queues and has a device; support gives 5 s of wrap-up. */
 async function ready(t: TestContext, options: RigOptions = {}): Promise<AgentsRig> {
@@ -215,6 +216,31 @@ test('agents follow - a wrap-up is finished early or extended up to its limit; o
       'agent.finish_wrap_up ok',
     ],
   );
+});
+
+test('agents follow - an extension is refused if *23 ends the wrap-up while its audit entry is written', async (t) => {
+  const trail: string[] = [];
+  let beforeEntry = (): void => {};
+  const rig = await ready(t, {
+    audit: {
+      async record({ action, outcome }) {
+        beforeEntry();
+        await Promise.resolve();
+        trail.push(`${action} ${outcome}`);
+      },
+    },
+  });
+  await inWrapUp(rig);
+  beforeEntry = () => {
+    for (const queue of ['support', 'sales'])
+      rig.pbx.member(queue, '1003', { paused: false, paused_reason: '' });
+    beforeEntry = () => {};
+  };
+  const answer = await rig.run('1003', 'agents.wrap-up', { extend_seconds: 20 }).catch((e: unknown) => e);
+  assert.equal((answer as { code?: string }).code, 'not_in_wrap_up');
+  assert.equal(effectOf(answer), false);
+  assert.equal(shown(rig).state, 'available');
+  assert.deepEqual(trail.slice(-2), ['agent.extend_wrap_up ok', 'agent.extend_wrap_up refused']);
 });
 
 test('agents follow - *23 ends a wrap-up; the pause of *22 begins at its end and stays', async (t) => {

@@ -3,7 +3,7 @@ import { ensureLive } from '../../commands/confirm.ts';
 import { Commands } from '../../commands/kernel.ts';
 import type { Lanes } from '../../commands/lanes.ts';
 import { rfc3339 } from '../../core/clock.ts';
-import { ServiceError } from '../../core/errors.ts';
+import { ServiceError, markNotBegun } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import { createRateLimit } from '../../core/rate-limit.ts';
@@ -136,15 +136,24 @@ export function createAgentService(deps: ServiceDeps): AgentService {
     },
     async extendWrapUp(by, extension, seconds) {
       const asked = lineOf(by, extension, EXTEND);
+      // The agent can end the wrap-up by `*23` while the audit entry is written.
+      const deadlineNow = (): number => {
+        try {
+          return laterDeadline(deps, extension, seconds);
+        } catch (error) {
+          throw markNotBegun(error);
+        }
+      };
       const { value } = await lanes.run(extension, () =>
         commands.run(
           asked,
           (operation_id) => {
-            const deadline = laterDeadline(deps, extension, seconds);
+            laterDeadline(deps, extension, seconds);
             return {
               line: lineOf(by, extension, EXTEND, { operation_id, seconds }),
               causes: { expects: [{ type: 'agent.wrap_up_extended', extension }], ms: CONFIRM_MS },
               async run() {
+                const deadline = deadlineNow();
                 tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline });
                 return deadline;
               },
