@@ -11,6 +11,7 @@ import { createModel } from '../pbx/model.ts';
 import type { Config } from './config.ts';
 import { homesOf } from './homes.ts';
 import type { SiteFeatures, SiteParts } from './site.ts';
+import { namedAddresses } from './trunk-lookup.ts';
 
 export interface EngineParts extends SiteParts, SiteFeatures {}
 export type EngineSide = Awaited<ReturnType<typeof createEngineSide>>;
@@ -63,7 +64,11 @@ export async function createEngineSide(parts: EngineParts, stack: AsyncDisposabl
       ...directory.config().engines.map(({ host }) => host),
       ...engineHosts(),
     ],
-    phones: () => engineSite.phoneAddresses(),
+    phones: async () => [
+      ...(await engineSite.phoneAddresses()),
+      // The engine looks up a name only when it reads its files.
+      ...(await namedAddresses(directory.config().trunks, config)),
+    ],
     enforce: (networks) => engineSite.blockNetworks(networks),
     firewall: engineSite.firewall,
     ports: () => [config.sipListen.port, directory.config().network?.tls_port ?? []].flat(),

@@ -266,6 +266,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
       operations: () => [blockedNetworkOperations(blocks)],
       onEvent(event) {
         if (event.type === 'engine.link_up') blocks.again();
+        if (event.type === 'config.applied') blocks.applied();
       },
       close: () => blocks.close(),
     },

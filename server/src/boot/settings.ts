@@ -367,7 +367,7 @@ export const SETTINGS = {
     expects: 'networks such as own,10.0.0.0/8, or empty',
     initial: 'own',
     about:
-      'Networks that are not blocked after refused SIP requests; `own` are those of this machine. Proxies, loopback and networks with a registered phone are never blocked. `0.0.0.0/0,::/0` blocks nothing.',
+      'Networks that are not blocked after refused SIP requests; `own` are those of this machine. Proxies, loopback and networks with a registered phone or an address of a trunk are never blocked. `0.0.0.0/0,::/0` blocks nothing.',
     parse: (text) => {
       const list = listed(text);
       return list.every((entry) => entry === 'own' || network(entry)) ? list : undefined;

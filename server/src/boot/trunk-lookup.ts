@@ -11,25 +11,40 @@ import type { Config } from './config.ts';
 
 /** Time limit for the answer of a SIP proxy. */
 const PROXY_ANSWER_MS = 2_000;
+/** Time limit of a lookup on which a block of a network waits. */
+const LOOKUP_MS = 5_000;
 type Named = Pick<SiteTrunk, 'name' | 'host' | 'port' | 'transport' | 'srv'>;
 /** Behind a SIP proxy the engine identifies a trunk by the address that the proxy names, so hosts are looked up. */
 export const followsServers =
   ({ sipProxies }: Pick<Config, 'sipProxies'>) =>
   (trunk: Named): boolean =>
     trunk.srv || (isIP(trunk.host) === 0 && isProxied(trunk, { sip_proxies: sipProxies }));
+/** Looks up each trunk once; trunks without a result are left out. */
+async function lookUp(
+  trunks: readonly Named[],
+  { dnsServers }: Pick<Config, 'dnsServers'>,
+  signal: AbortSignal,
+): Promise<TrunkServers> {
+  const find = findServers(dnsServers);
+  const found = await Promise.allSettled(
+    trunks.map(async (trunk) => [trunk.name, await find(trunk, signal)] as const),
+  );
+  return new Map(found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
+}
 /** Looks up the servers of all trunks once; trunks without a result are left out. */
-export async function serversNow(
+export const serversNow = (
   trunks: readonly Named[],
   config: Pick<Config, 'sipProxies' | 'dnsServers'>,
   signal: AbortSignal,
-): Promise<TrunkServers> {
-  const find = findServers(config.dnsServers);
-  const found = await Promise.allSettled(
-    trunks
-      .filter(followsServers(config))
-      .map(async (trunk) => [trunk.name, await find(trunk, signal)] as const),
-  );
-  return new Map(found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
+): Promise<TrunkServers> => lookUp(trunks.filter(followsServers(config)), config, signal);
+/** Present addresses of the enabled trunks whose host is a name, also of those that only the engine looks up. */
+export async function namedAddresses(
+  trunks: readonly (Named & { readonly enabled: boolean })[],
+  config: Pick<Config, 'dnsServers'>,
+): Promise<readonly string[]> {
+  const named = trunks.filter(({ enabled, host }) => enabled && isIP(host) === 0);
+  const found = await lookUp(named, config, AbortSignal.timeout(LOOKUP_MS));
+  return [...found.values()].flat().flatMap(({ addresses }) => addresses);
 }
 /** Asks the proxies once it begins. */
 export const createTrunkProxy = ({

@@ -159,7 +159,7 @@ export interface EngineSite {
   blockNetworks(networks: readonly string[]): Promise<boolean>;
   /** Null where the settings use none. */
   readonly firewall: Firewall | null;
-  /** Addresses of the phones that are registered now. Throws `engine_unavailable`. */
+  /** Addresses of the phones that are registered now, and of trunks as the engine knows them. Throws `engine_unavailable`. */
   phoneAddresses(): Promise<readonly string[]>;
   /** Looks for the address by which this machine is reached from outside. */
   readonly findAddress: FindAddress;

@@ -53,7 +53,6 @@ export async function blockNetworks(
   return /^res_pjsip_acl\.so .* Running /m.test(await console('module show like res_pjsip_acl'));
 }
 
-const CONTACT = /^ *Contact: +(\S+)/gm;
 /** Address in the URI of a contact, `sip:1003@192.0.2.7:5060;ob`; null for a name. */
 function addressOf(uri: string): string | null {
   const at = uri.indexOf('@');
@@ -61,14 +60,12 @@ function addressOf(uri: string): string | null {
   const host = rest.startsWith('[') ? rest.slice(1, rest.indexOf(']')) : rest.split(/[:;]/, 1)[0]!;
   return isIP(host) === 0 ? null : host;
 }
-/** Addresses of phones and trunks in the list of the console, which cuts a contact after some 40 characters. */
-export const listedAddresses = async (console: (text: string) => Promise<string>): Promise<string[]> => [
-  ...new Set(
-    [...(await console('pjsip show contacts')).matchAll(CONTACT)].flatMap(
-      ([, contact]) => addressOf(contact!.slice(contact!.indexOf('/') + 1)) ?? [],
-    ),
-  ),
-];
+const MATCH = /^ *Match: (\S+)\/\d+$/gm;
+/** Addresses by which the engine identifies trunks, also those that it found for a name. */
+export const trunkAddresses = async (console: (text: string) => Promise<string>): Promise<string[]> =>
+  [...(await console('pjsip show identifies')).matchAll(MATCH)].flatMap(([, address]) =>
+    isIP(address!) === 0 ? [] : [address!],
+  );
 
 /*
  * PJSIPShowContacts   ContactList: Uri; without the contacts of trunks
@@ -102,7 +99,6 @@ export const phoneAddresses = async (
   console: (text: string) => Promise<string>,
   options: Parameters<typeof registeredAddresses>[1],
 ): Promise<string[]> => [
-  // The list of the manager has whole addresses, but not those of trunks.
   ...(await registeredAddresses(instance, options)),
-  ...(await listedAddresses(console)),
+  ...(await trunkAddresses(console)),
 ];

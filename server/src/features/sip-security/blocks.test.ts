@@ -181,6 +181,32 @@ test('blocked networks - the engine receives none that is spared by now, after a
   assert.deepEqual(engine.lists, [['203.0.113.0/24'], [], []], 'one for the change, one for the connect');
 });
 
+test('blocked networks - a block ends once a trunk has an address there, after an apply or a connect', async (t) => {
+  const { blocks, engine, events, phones, attack } = await rig(t);
+  attack('203.0.113.7');
+  attack('198.51.100.7');
+  attack('192.0.2.7');
+  await until('the blocks', () => events.length === 3);
+  phones.push('203.0.113.200');
+  blocks.applied();
+  await until('the end of the first', () => events.length === 4);
+  phones.push('198.51.100.200');
+  blocks.again();
+  await until('the end of the second', () => events.length === 5);
+  assert.deepEqual(
+    events.slice(3).map(({ type, data }) => [type, (data as { network: string }).network]),
+    [
+      ['network.released', '203.0.113.0/24'],
+      ['network.released', '198.51.100.0/24'],
+    ],
+  );
+  assert.deepEqual(engine.lists.at(-1), ['192.0.2.0/24']);
+  assert.deepEqual(
+    blocks.list().networks.map((n) => n.network),
+    ['192.0.2.0/24'],
+  );
+});
+
 test('blocked networks - a block ends also after an audit or a database that failed', async (t) => {
   const { blocks, clock, events, faults, attack } = await rig(t);
   faults.audit = 1;

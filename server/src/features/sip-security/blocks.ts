@@ -57,7 +57,7 @@ export interface BlockDeps {
   readonly publish: (events: readonly DomainEvent[]) => void;
   /** Networks and addresses that are never blocked. */
   readonly spared: () => readonly string[];
-  /** Addresses of the registered phones. */
+  /** Addresses of the registered phones and of trunks. */
   readonly phones: () => Promise<readonly string[]>;
   /** Sends the list to the engine; false if the engine does not enforce it yet. */
   readonly enforce: (networks: readonly string[]) => Promise<boolean>;
@@ -111,7 +111,17 @@ export class NetworkBlocks {
   /** Call after each connect to the engine: sends the list and ends blocks whose time is over. */
   again(): void {
     this.#do(() => this.#enforce());
+    this.applied();
     this.#wait();
+  }
+  /** Call after each apply, also of other servers of a trunk: ends blocks of networks in which a trunk is by now. */
+  applied(): void {
+    this.#do(async () => {
+      if (this.#blocked.length === 0) return;
+      const known = await this.#deps.phones();
+      const found = this.#blocked.filter((b) => meets(b.network, known));
+      if (found.length > 0) await this.#end(found, 'released');
+    });
   }
   /** Call after a change of the configuration: SIP ports and spared networks may differ. */
   configured(): void {
@@ -173,7 +183,8 @@ export class NetworkBlocks {
     const { clock, store, phones, audit } = this.#deps;
     const due = [...this.#due];
     try {
-      // An office with a wrongly configured phone is not blocked while another of its phones is registered.
+      // An office with a wrongly configured phone is not blocked while another of its phones is registered, nor a carrier that
+      // sends from a second address, which no trunk has.
       const registered = await phones();
       const now = clock.now();
       const isOffice = (network: string): boolean => meets(network, registered);
