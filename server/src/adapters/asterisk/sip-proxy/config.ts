@@ -193,8 +193,10 @@ onreply_route[BACK] {
   } else if ($avp(signed) == 0) {
     # Only a trunk is let in without a password.
     if ($avp(begins) == 1 && $rs < 300) $sht(trunks=>$avp(source)) = 1;
-  } else if (($rs == 401 || $rs == 403) && !($hdr(WWW-Authenticate) =~ "stale=true"))
+  } else if (($rs == 401 || $rs == 407) && !($hdr(WWW-Authenticate) =~ "stale=true")) {
+    # A 403 refuses the call, not the password: a class of numbers, a limit, or the other party.
     $sht(refused=>$avp(class)) = $sht(refused=>$avp(class)) + 1;
+  }
 }
 `;
 
