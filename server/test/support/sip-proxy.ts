@@ -1,12 +1,14 @@
 /** The SIP proxy of a test: the real program with a real Kamailio, on its own port and folder. */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { signalTo } from '../../src/adapters/asterisk/process/end.ts';
 import { strayOf } from '../../src/adapters/asterisk/process/living.ts';
+import { chooseRunDir } from '../../src/adapters/asterisk/process/run-dir.ts';
 import { siteFolderPrefix } from './abandoned.ts';
 import { freePort } from './ports.ts';
 import type { Site } from './site.ts';
@@ -22,6 +24,8 @@ export interface TestSipProxy extends AsyncDisposable {
   /** Process of Kamailio itself. */
   readonly pid: number;
   readonly lines: readonly string[];
+  /** Kamailio's answer to a command of its control socket. */
+  command(...words: string[]): Promise<string>;
   /** Resolves once it answers and knows the node that leads. */
   ready(): Promise<void>;
   /** Starts the program, again after `kill`. */
@@ -52,6 +56,14 @@ export async function sipProxyFor(
     get pid() {
       const note = readFileSync(path.join(data, 'sip-proxy', 'process.json'), 'utf8');
       return (JSON.parse(note) as { pid: number }).pid;
+    },
+    async command(...words) {
+      // Kamailio's own command line, which ends at its program: kamcmd is beside it.
+      const line = readFileSync(`/proc/${proxy.pid}/cmdline`, 'utf8').split('\0');
+      const at = line.findIndex((one) => one.endsWith('/kamailio'));
+      const [program, ...args] = [...line.slice(0, at), line[at]!.replace(/kamailio$/, 'kamcmd')];
+      const socket = `unix:${path.join(chooseRunDir(data), 'ctl')}`;
+      return (await promisify(execFile)(program, [...args, '-s', socket, ...words])).stdout;
     },
     async ready() {
       let last = 'none yet';

@@ -195,7 +195,7 @@ onreply_route[BACK] {
     if ($avp(begins) == 1 && $rs < 300) $sht(trunks=>$avp(source)) = 1;
   } else if (($rs == 401 || $rs == 407) && !($hdr(WWW-Authenticate) =~ "stale=true")) {
     # A 403 refuses the call, not the password: a class of numbers, a limit, or the other party.
-    $sht(refused=>$avp(class)) = $sht(refused=>$avp(class)) + 1;
+    $var(refused) = $shtinc(refused=>$avp(class));
   }
 }
 `;
@@ -260,8 +260,9 @@ modparam("permissions", "reload_delta", 0)
 modparam("permissions", "max_subnets", ${whole(MOST_BLOCKED, 'blocked networks', 1, 65535)})
 modparam("pike", "sampling_time_unit", 2)
 modparam("pike", "reqs_density_per_unit", 400)
-# Refused credentials within five minutes, by one of 65,536 classes of addresses, so that forged ones do not fill the memory.
-modparam("htable", "htable", "refused=>size=12;autoexpire=300;initval=0;")
+# Refused credentials within five minutes of the first, by one of 65,536 classes of addresses, so that forged ones do not fill
+# the memory.
+modparam("htable", "htable", "refused=>size=12;autoexpire=300;initval=0;updateexpire=0;")
 # Addresses of trunks, for a day after their last call.
 modparam("htable", "htable", "trunks=>size=8;autoexpire=86400;initval=0;")
 
