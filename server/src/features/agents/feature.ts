@@ -90,7 +90,8 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
   const reconciler = new Reconciler({ engine, live, tell, clock, directory, intents, lanes, log });
   const { noAnswerLimit = 3, unreachableMs = 15_000 } = deps;
   const settings = { noAnswerLimit, unreachableMs };
-  const follower = new Follower({ engine, live, tell, clock, lanes, settings, log });
+  const waiting = (extension: string): string[] => reconciler.waiting(extension);
+  const follower = new Follower({ engine, live, tell, clock, lanes, waiting, settings, log });
   const rate = deps.rate ?? { burst: 2_000, per_second: 50 };
   const service = createAgentService({
     engine,

@@ -243,6 +243,34 @@ test('agents follow - an extension is refused if *23 ends the wrap-up while its 
   assert.deepEqual(trail.slice(-2), ['agent.extend_wrap_up ok', 'agent.extend_wrap_up refused']);
 });
 
+/** As `*81` of a paused agent: the member is added, then paused. */
+async function joinsPaused(rig: AgentsRig): Promise<void> {
+  rig.pbx.member('sales', '1003', { paused: false, paused_reason: '' });
+  rig.pbx.member('sales', '1003', { paused: true, paused_reason: 'login' });
+  await rig.clock.advance(0);
+}
+
+test('agents follow - a paused agent that joins a queue by *81 has its pause there too, also after a wrap-up', async (t) => {
+  const rig = await ready(t);
+  await rig.act({ action: 'logout', queue: 'sales' });
+  await rig.act({ action: 'pause', reason: 'lunch' });
+  await joinsPaused(rig);
+  assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
+  assert.deepEqual([shown(rig).state, shown(rig).readiness.reason], ['not_ready', 'lunch']);
+  await rig.act({ action: 'unpause' });
+  await rig.act({ action: 'logout', queue: 'sales' });
+  await inWrapUp(rig);
+  await joinsPaused(rig);
+  assert.deepEqual(both(rig), [['1003 wrapup'], ['1003 wrapup']]);
+  assert.equal(shown(rig).state, 'wrap_up');
+  await rig.clock.advance(5_000);
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
+  assert.equal(shown(rig).state, 'available');
+  await rig.act({ action: 'logout', queue: 'sales' });
+  await joinsPaused(rig);
+  assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
+});
+
 test('agents follow - *23 ends a wrap-up; the pause of *22 begins at its end and stays', async (t) => {
   const rig = await ready(t);
   await inWrapUp(rig);

@@ -1,5 +1,5 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { LOGOUT, NO_ANSWER, WRAP_UP } from '../../pbx/agent-reasons.ts';
+import { LOGIN, LOGOUT, NO_ANSWER, WRAP_UP } from '../../pbx/agent-reasons.ts';
 import { sleepUntil } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -7,7 +7,7 @@ import type { QueueMember } from '../../ports/engine-state.ts';
 import { CONFIRM_MS, applyChanges, changeTo } from './changes.ts';
 import type { Change, EngineDeps } from './changes.ts';
 import type { Lanes } from '../../commands/lanes.ts';
-import { ABSENT, READY, pausedWith, rowsOf } from './membership.ts';
+import { ABSENT, READY, joinedAs, pausedWith, rowsOf } from './membership.ts';
 import type { Membership } from './membership.ts';
 import { Workers } from './workers.ts';
 
@@ -19,6 +19,8 @@ export interface FollowSettings {
 }
 export interface FollowDeps extends EngineDeps {
   readonly lanes: Lanes;
+  /** Queues of this agent that are still to be restored. */
+  readonly waiting: (extension: string) => readonly string[];
   readonly settings: FollowSettings;
   readonly log: Log;
 }
@@ -164,9 +166,13 @@ export class Follower {
     const wraps = deadline !== null && deadline > clock.now();
     const hold = wraps && (this.#forgotten.has(extension) || !rows.some((row) => pausedFor(row, WRAP_UP)));
     const takeOut = agent?.summary.not_responding === true && !rows.some((row) => pausedFor(row, NO_ANSWER));
+    const waiting = this.#deps.waiting(extension);
+    const stays = rows.some((row) => !pausedFor(row, LOGIN) && !pausedFor(row, LOGOUT));
     const free = agent !== undefined && !BUSY.has(agent.summary.engagement);
     return (row: QueueMember): Membership | undefined => {
       if (pausedFor(row, LOGOUT)) return free && row.membership === 'dynamic' ? ABSENT : undefined;
+      // An agent that is paused elsewhere has joined by `*81`; a restoration ends this pause itself.
+      if (stays && pausedFor(row, LOGIN) && !waiting.includes(row.queue)) return joinedAs(rows, wraps);
       if (takeOut && (!row.paused || pausedFor(row, WRAP_UP))) return pausedWith(NO_ANSWER);
       if (hold && !row.paused) return pausedWith(WRAP_UP);
       return !wraps && pausedFor(row, WRAP_UP) ? READY : undefined;

@@ -1,4 +1,4 @@
-import { LOGOUT, WRAP_UP } from '../../pbx/agent-reasons.ts';
+import { LOGIN, LOGOUT, WRAP_UP } from '../../pbx/agent-reasons.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { QueueMember } from '../../ports/engine-state.ts';
 
@@ -29,6 +29,16 @@ export const membershipOf = (row: QueueMember | undefined): Membership =>
 export const chosen = (shown: Membership): Membership =>
   !shown.paused ? shown : shown.reason === WRAP_UP ? READY : shown.reason === LOGOUT ? ABSENT : shown;
 export const choiceOf = (row: QueueMember | undefined): Membership => chosen(membershipOf(row));
+
+/**
+ * State of an agent in a queue that it joins beside these rows: a queue joined by an agent that is paused everywhere, or in
+ * wrap-up, must not ring it.
+ */
+export function joinedAs(rows: readonly QueueMember[], wraps: boolean): Membership {
+  const staying = rows.filter((row) => !row.paused || ![LOGIN, LOGOUT].includes(row.paused_reason));
+  if (staying.length > 0 && staying.every((row) => row.paused)) return pausedWith(staying[0]!.paused_reason);
+  return wraps ? pausedWith(WRAP_UP) : READY;
+}
 
 /** Every row of the engine for this agent; a queue has several only if members were added in the engine by hand. */
 export const rowsOf = (live: LiveView, extension: string): readonly QueueMember[] =>

@@ -4,7 +4,7 @@ import { say } from '../../core/said.ts';
 import type { QueueMember } from '../../ports/engine-state.ts';
 import { changeTo } from './changes.ts';
 import type { Change, EngineDeps } from './changes.ts';
-import { ABSENT, READY, chosen, pausedWith, rowsOf } from './membership.ts';
+import { ABSENT, READY, chosen, joinedAs, pausedWith, rowsOf } from './membership.ts';
 import type { Membership } from './membership.ts';
 import { queuesOf } from './view.ts';
 import type { ViewDeps } from './view.ts';
@@ -79,11 +79,7 @@ function planLogin(deps: PlanDeps, extension: string, of: ChangeCommand): Plan {
     throw new ServiceError('not_in_queue', detail);
   }
   const rows = rowsOf(deps.live, extension);
-  const staying = rows.filter((row) => !isFor(row, LOGOUT));
-  // A queue joined by an agent that is paused everywhere, or in wrap-up, must not ring it.
-  const paused = staying.length > 0 && staying.every((row) => row.paused);
-  const wraps = deps.live.agent(extension)?.wrap_up_deadline != null;
-  const to = paused ? pausedWith(staying[0]!.paused_reason) : wraps ? pausedWith(WRAP_UP) : READY;
+  const to = joinedAs(rows, deps.live.agent(extension)?.wrap_up_deadline != null);
   const joining = names.filter((name) => !rows.some((row) => row.queue === name));
   const leaving = rows.filter((row) => isFor(row, LOGOUT) && names.includes(row.queue));
   return {

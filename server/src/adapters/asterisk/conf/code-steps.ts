@@ -27,6 +27,8 @@ export interface DialplanStep {
 /** The caller as a queue member, written as the service writes it, so that both see one member. */
 const MEMBER = 'Local/${OFFHOOK_EXTENSION}@queue-agent';
 const MEMBER_STATE = 'hint:${OFFHOOK_EXTENSION}@hints';
+/** The service's reason of a pause while a member is added; adapters import nothing of `pbx/`. */
+const LOGIN = 'login';
 /** The key under which `keep-feature` keeps each setting. */
 const KEYS: Readonly<Record<CallSetting, string>> = {
   dnd: 'dnd',
@@ -51,15 +53,15 @@ const findQueues: readonly DialplanStep[] = [
   { app: 'Set', data: 'OFFHOOK_QUEUES=${GOSUB_RETVAL}' },
   { app: 'Set', data: 'OFFHOOK_REFUSED=0' },
 ];
-/** Does `step` for each name in OFFHOOK_QUEUES, and remembers a `result` that is none of `good`. */
+/** Does `steps` for each name in OFFHOOK_QUEUES, and remembers a `result` that is none of `good`. */
 const inEachQueue = (
-  step: DialplanStep,
+  steps: readonly DialplanStep[],
   result: string,
   good: readonly string[],
 ): readonly DialplanStep[] => [
   { label: 'next', app: 'Set', data: 'OFFHOOK_QUEUE=${SHIFT(OFFHOOK_QUEUES,&)}' },
   { app: 'GotoIf', data: '$["${OFFHOOK_QUEUE}" = ""]?end' },
-  step,
+  ...steps,
   {
     app: 'ExecIf',
     data: `$[${good.map((word) => `"\${${result}}" != "${word}"`).join(' & ')}]?Set(OFFHOOK_REFUSED=1)`,
@@ -88,14 +90,34 @@ const noPhone: readonly DialplanStep[] = [
   { app: 'Hangup' },
 ];
 
-/** Being in already is a success that changes nothing. */
+/**
+ * Being in already is a success that changes nothing. An agent that is paused in any queue, also for its wrap-up, joins the
+ * others paused, so that they do not ring it; the service then gives this pause its reason or ends it. The engine's function
+ * for members logs an error for a queue without the agent, so the steps read the state that the engine keeps of each pause.
+ */
 const logIn: readonly DialplanStep[] = [
   ...findQueues,
+  { app: 'Gosub', data: 'agent-queues,${OFFHOOK_EXTENSION},1' },
+  { app: 'Set', data: 'OFFHOOK_OTHERS=${GOSUB_RETVAL}' },
+  { app: 'Set', data: 'OFFHOOK_PAUSED=0' },
+  { label: 'look', app: 'Set', data: 'OFFHOOK_QUEUE=${SHIFT(OFFHOOK_OTHERS,&)}' },
+  { app: 'GotoIf', data: '$["${OFFHOOK_QUEUE}" = ""]?next' },
+  {
+    app: 'GotoIf',
+    data: `$["\${DEVICE_STATE(Queue:\${OFFHOOK_QUEUE}_pause_${MEMBER})}" = "INUSE"]?:look`,
+  },
+  { app: 'Set', data: 'OFFHOOK_PAUSED=1' },
   ...inEachQueue(
-    {
-      app: 'AddQueueMember',
-      data: `\${OFFHOOK_QUEUE},${MEMBER},\${PENALTY_\${OFFHOOK_EXTENSION}_\${OFFHOOK_QUEUE}},,\${OFFHOOK_EXTENSION},${MEMBER_STATE}`,
-    },
+    [
+      {
+        app: 'AddQueueMember',
+        data: `\${OFFHOOK_QUEUE},${MEMBER},\${PENALTY_\${OFFHOOK_EXTENSION}_\${OFFHOOK_QUEUE}},,\${OFFHOOK_EXTENSION},${MEMBER_STATE}`,
+      },
+      {
+        app: 'ExecIf',
+        data: `$["\${AQMSTATUS}" = "ADDED" & \${OFFHOOK_PAUSED}]?PauseQueueMember(\${OFFHOOK_QUEUE},${MEMBER},,${LOGIN})`,
+      },
+    ],
     'AQMSTATUS',
     ['ADDED', 'MEMBERALREADY'],
   ),
@@ -104,7 +126,7 @@ const logIn: readonly DialplanStep[] = [
 /** Being out already is a success; a member by configuration cannot leave, which is a refusal. */
 const logOut: readonly DialplanStep[] = [
   ...findQueues,
-  ...inEachQueue({ app: 'RemoveQueueMember', data: `\${OFFHOOK_QUEUE},${MEMBER}` }, 'RQMSTATUS', [
+  ...inEachQueue([{ app: 'RemoveQueueMember', data: `\${OFFHOOK_QUEUE},${MEMBER}` }], 'RQMSTATUS', [
     'REMOVED',
     'NOTINQUEUE',
   ]),

@@ -107,6 +107,28 @@ test('conf/codes - *81, *22, *23 and *80 act in every queue of the caller and sa
   await shows('support', ['1006 Not in use']);
 });
 
+test('conf/codes - an agent that is paused joins further queues by *81 paused', async () => {
+  await using agent = await phone('1003');
+  assert.equal(await engine.dial(agent, '*81510'), DONE);
+  assert.equal(await engine.dial(agent, '*222'), DONE);
+  assert.equal(await engine.dial(agent, '*81500'), DONE);
+  await shows('sales', ['1003 paused:lunch Not in use']);
+  await shows('support', ['1003 paused:login Not in use', '1006 Unavailable']);
+  assert.equal(await engine.dial(agent, '*80500'), DONE);
+  assert.equal(await engine.dial(agent, '*81'), DONE);
+  await shows('sales', ['1003 paused:lunch Not in use']);
+  await shows('support', ['1003 paused:login Not in use', '1006 Unavailable']);
+  assert.equal(await engine.dial(agent, '*23'), DONE);
+  await shows('support', ['1003 Not in use', '1006 Unavailable']);
+  // A pause ends with the membership, so the next login is ready.
+  assert.equal(await engine.dial(agent, '*22'), DONE);
+  assert.equal(await engine.dial(agent, '*80'), DONE);
+  assert.equal(await engine.dial(agent, '*81'), DONE);
+  await shows('sales', ['1003 Not in use']);
+  await shows('support', ['1003 Not in use', '1006 Unavailable']);
+  assert.equal(await engine.dial(agent, '*80'), DONE);
+});
+
 test('conf/codes - a code acts for the endpoint that dials, never for the caller ID or for somebody transferred', async () => {
   await using agent = await phone('1003');
   await using other = await phone('1001');
