@@ -174,7 +174,9 @@ test('apply/reload - a call with sound, a paused member and who is registered li
 
 test('apply/reload - of an unchanged set nothing is written and the engine is not even asked', async () => {
   const now = config.render(site);
-  await config.write(now);
+  const names = await config.write(now);
+  await config.reload(names);
+  assert.deepEqual(await config.verify(await config.prove(now), names), []);
   assert.deepEqual(await config.write(now), []);
   const nobody = new AsteriskConfig({
     instance: { ...engine.instance, ami_port: await freePort() },
