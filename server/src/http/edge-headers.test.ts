@@ -113,7 +113,11 @@ test('languages - a refusal is in the language of the app, else of the browser; 
 test('languages - every title exists in each language, with English for missing texts', () => {
   for (const code of Object.keys(ERRORS) as ErrorCode[])
     for (const language of LANGUAGES.filter((one) => one !== 'en'))
-      assert.notEqual(errorTexts(code, 'x', language).title, ERRORS[code].title, `${code} ${language}`);
+      assert.notEqual(
+        errorTexts(code, 'x', language).title,
+        ERRORS[code].title,
+        `the title of ${code} in ${language} is the English one`,
+      );
   assert.deepEqual(errorTexts('forbidden', 'only on Sundays', 'de'), {
     title: 'Ihre Stufe erlaubt das nicht',
     detail: 'Ihre Stufe erlaubt das nicht (only on Sundays)',
