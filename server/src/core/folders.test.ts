@@ -25,3 +25,14 @@ test('folders - a file in its place is named as one', (t) => {
   assert.throws(() => makeFolder(path.join(root, 'file')), /it is a file/);
   assert.throws(() => makeFolder(path.join(root, 'file', 'data')), { code: 'ENOTDIR' });
 });
+
+test('folders - a level that another process makes at the same moment is used', (t) => {
+  const parent = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-folders-'));
+  t.after(() => fs.rmSync(parent, { recursive: true }));
+  const make = fs.mkdirSync;
+  const made = t.mock.method(fs, 'mkdirSync', (level: string) => (make(level), make(level)));
+  makeFolder(path.join(parent, 'a', 'b'));
+  assert.equal(made.mock.callCount(), 2);
+  made.mock.restore();
+  assert.ok(fs.statSync(path.join(parent, 'a', 'b')).isDirectory());
+});

@@ -9,7 +9,14 @@ import path from 'node:path';
 export function makeFolder(folder: string): void {
   const missing: string[] = [];
   for (let at = path.resolve(folder); !fs.existsSync(at); at = path.dirname(at)) missing.unshift(at);
-  for (const level of missing) fs.mkdirSync(level, { mode: 0o700 });
+  for (const level of missing) {
+    try {
+      fs.mkdirSync(level, { mode: 0o700 });
+    } catch (error) {
+      // Another process has made it meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
   if (!fs.statSync(folder).isDirectory()) throw new Error('it is a file');
   fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
 }
