@@ -2,7 +2,6 @@ import type { FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { Level } from '@offhook/contract/ids.ts';
-import { WHOLE_SITE_SCOPES } from '@offhook/contract/keys.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
 import { isFileBody } from '@offhook/contract/operation.ts';
@@ -13,7 +12,7 @@ import { ServiceError, effectOf, markUncertain, problemOf } from '../core/errors
 import { say } from '../core/said.ts';
 import type { App, Caller } from '../ports/http.ts';
 import type { Actor, AnyServed, Command, Commands } from '../ports/operations.ts';
-import { checkWholeSite } from '../rights/rights.ts';
+import { grants, limitedKey } from '../rights/rights.ts';
 import { addressOf } from './idempotency.ts';
 
 /** Throws `forbidden` if the caller lacks the level or, for an API key, the scope, or is limited where the scope is not. */
@@ -24,7 +23,7 @@ export function checkAccess(
   if (caller.key !== null) {
     if (needs.scope === 'any') return;
     if (needs.scope !== undefined && caller.key.scopes.includes(needs.scope)) {
-      if (WHOLE_SITE_SCOPES.has(needs.scope)) checkWholeSite(caller);
+      if (!grants(caller.key, needs.scope)) throw limitedKey();
       return;
     }
     throw new ServiceError(

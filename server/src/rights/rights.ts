@@ -1,5 +1,5 @@
 /** Rights of every principal; one place for REST, the stream and webhooks. */
-import { SCOPES } from '@offhook/contract/keys.ts';
+import { SCOPES, WHOLE_SITE_SCOPES } from '@offhook/contract/keys.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import type { TopicNoun } from '@offhook/contract/stream.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
@@ -115,19 +115,20 @@ export const recordingsOf = (who: Principal, own: boolean): Objects =>
         : NONE
       : byKey(who, 'recordings:read', (key) => key.extensions);
 /** Shared customers may be seen by every person, and by keys for the whole site. */
-const seesPhonebook = ({ key }: Principal): boolean =>
-  key === null || (key.scopes.includes('phonebook:read') && isWholeSite(key));
+const seesPhonebook = ({ key }: Principal): boolean => key === null || grants(key, 'phonebook:read');
 /** The configuration may be seen by administrators, and by keys for the whole site. */
 const seesConfig = ({ key, level }: Principal): boolean =>
-  key === null ? includesLevel(level, 'admin') : key.scopes.includes('config:read') && isWholeSite(key);
+  key === null ? includesLevel(level, 'admin') : grants(key, 'config:read');
 /** Whether the engine's state may be seen. */
 const seesSystem = ({ key, level }: Principal): boolean =>
   key === null ? includesLevel(level, 'admin') : key.scopes.includes('system:read');
 
 /** False for a key that is limited to some queues or extensions. */
-export const isWholeSite = ({ queues, extensions }: KeyRights): boolean =>
-  queues === null && extensions === null;
-const limitedKey = (): ServiceError =>
+const isWholeSite = ({ queues, extensions }: KeyRights): boolean => queues === null && extensions === null;
+/** True for a key that has the scope, and is not limited if the scope covers the whole site. */
+export const grants = (key: KeyRights, scope: Scope): boolean =>
+  key.scopes.includes(scope) && (!WHOLE_SITE_SCOPES.has(scope) || isWholeSite(key));
+export const limitedKey = (): ServiceError =>
   new ServiceError('forbidden', 'this API key is limited to some queues or extensions');
 /** Throws `forbidden` for a key limited to some queues or extensions. */
 export function checkWholeSite({ key }: Pick<Principal, 'key'>): void {

@@ -3,7 +3,7 @@ import {
   liveCalls as live,
   parking as parked,
 } from '@offhook/contract/operations/calls.ts';
-import { checkParking, checkWholeSite } from '../../rights/rights.ts';
+import { checkParking } from '../../rights/rights.ts';
 import type { Served } from '../../ports/operations.ts';
 import type { CallControlFeature } from './feature.ts';
 import type { LiveCalls } from './live.ts';
@@ -95,10 +95,7 @@ export function callControlOperations(control: CallControlFeature): Served<typeo
       listen: listening('listen'),
       whisper: listening('whisper'),
       barge: listening('barge'),
-      settings({ caller }) {
-        checkWholeSite(caller);
-        return { success, settings: control.settings() };
-      },
+      settings: () => ({ success, settings: control.settings() }),
       setSettings: async (actor, { body }) => ({
         success,
         settings: await control.changeSettings(actor, body),

@@ -5,7 +5,6 @@ import { MAX_NAMED, maxObjects } from '@offhook/contract/config.ts';
 import type { ConfigChange, ConfigDocument, ConfigFinding } from '@offhook/contract/config.ts';
 import { KINDS } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../core/errors.ts';
-import { checkWholeSite } from '../../rights/rights.ts';
 import { asSaid, say } from '../../core/said.ts';
 import type { Said } from '../../core/said.ts';
 import { writeQueue } from '../../core/queue.ts';
@@ -98,7 +97,6 @@ export class Draft {
    * `name_taken`, `forbidden`, `precondition_failed`, `limit_reached` and `store_unavailable`. `ifMatch`: draft's etag.
    */
   change(actor: Actor, changes: readonly ConfigChange[], ifMatch?: string): Promise<Written> {
-    checkWholeSite(actor.caller);
     return this.#writes.run(async () => {
       this.#checkMatch(ifMatch);
       const before = this.objects.draft();
@@ -107,7 +105,6 @@ export class Draft {
   }
   /** Findings of the draft after these changes, which are not stored. Throws the errors of `change`. */
   async findings(actor: Actor, changes: readonly ConfigChange[]): Promise<readonly ConfigFinding[]> {
-    checkWholeSite(actor.caller);
     const before = this.objects.draft();
     const edit = await this.#applied(changes, before);
     return edit.findings.length > 0 ? edit.findings : this.#check(next(actor, before, edit));
@@ -118,7 +115,6 @@ export class Draft {
    */
   take(actor: Actor, document: ConfigDocument, { mode, ifMatch, dry }: Taking): Promise<Written> {
     const { objects } = this;
-    checkWholeSite(actor.caller);
     return this.#writes.run(async () => {
       this.#checkMatch(ifMatch);
       const before = objects.draft();
@@ -148,7 +144,6 @@ export class Draft {
   /** Resets the draft, or one object of it, to the applied state; resolves with the number of reset objects. */
   discard(actor: Actor, only?: ObjectRef): Promise<number> {
     const { objects } = this;
-    checkWholeSite(actor.caller);
     return this.#writes.run(async () => {
       const before = objects.draft();
       const rows = difference(before, objects.applied()).filter(

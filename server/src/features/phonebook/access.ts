@@ -1,7 +1,7 @@
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Caller } from '../../ports/http.ts';
-import { checkWholeSite, isWholeSite } from '../../rights/rights.ts';
+import { checkWholeSite, grants } from '../../rights/rights.ts';
 import type { CustomerRow } from './rows.ts';
 import type { PhonebookStore } from './store.ts';
 import { EVERYONE } from './tables.ts';
@@ -12,8 +12,7 @@ export function checkShares(who: Caller): void {
   throw new ServiceError('forbidden', 'changing a shared customer needs the level supervisor');
 }
 /** True for an API key by which desk phones may read all shared customers and colleagues. */
-export const readsAtPhones = ({ key }: Caller): boolean =>
-  key !== null && key.scopes.includes('phonebook:phones') && isWholeSite(key);
+export const readsAtPhones = ({ key }: Caller): boolean => key !== null && grants(key, 'phonebook:phones');
 /** The customer with this id. Throws `not_found` for one that the caller may not see. */
 export async function findFor(
   who: Caller,
