@@ -3,6 +3,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { AmiConnection } from '../../src/adapters/asterisk/ami/connection.ts';
+import { AsteriskConfig } from '../../src/adapters/asterisk/apply/engine-config.ts';
+import type { EngineConfigOptions } from '../../src/adapters/asterisk/apply/engine-config.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { silent } from '../../src/core/log.ts';
 import type { Site } from '../../src/ports/site.ts';
@@ -74,6 +76,17 @@ const MUSIC_CUT = /moh_files_generator: Failed to write frame/;
 const EARLY_PACKET = ['sip_endpoint.c Warning: Module "', '" registered during operation.'];
 const harmless = (line: string): boolean =>
   LEG_GONE.test(line) || MUSIC_CUT.test(line) || EARLY_PACKET.every((part) => line.includes(part));
+
+/** The configuration of this engine as a service that was just started has it. */
+export const configOf = (engine: TestEngine, more: Partial<EngineConfigOptions> = {}): AsteriskConfig =>
+  new AsteriskConfig({
+    instance: engine.instance,
+    settings: engine.settings,
+    program: () => engine.program,
+    clock: systemClock,
+    log: silent,
+    ...more,
+  });
 
 export async function startTestEngine(
   site: Site,

@@ -6,7 +6,6 @@ import { after, before, test } from 'node:test';
 import { NetworkConfig } from '@offhook/contract/config-network.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { ServiceError } from '../../../core/errors.ts';
-import { silent } from '../../../core/log.ts';
 import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import {
@@ -22,10 +21,9 @@ import {
   timeCondition,
   trunk,
 } from '../../../../test/support/rendered-company.ts';
-import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import { configOf, startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 import { etcDir } from '../conf/instance.ts';
-import { AsteriskConfig } from './engine-config.ts';
 import { readBack } from './read-back.ts';
 
 const login = { username: 'site', password: 'a-trunk-secret-of-ours' };
@@ -72,13 +70,7 @@ let config: EngineConfig;
 let good: EngineFiles;
 before(async () => {
   engine = await startTestEngine(site);
-  config = new AsteriskConfig({
-    instance: engine.instance,
-    settings: engine.settings,
-    program: () => engine.program,
-    clock: systemClock,
-    log: silent,
-  });
+  config = configOf(engine);
   good = config.render(site);
 });
 after(async () => {
@@ -341,14 +333,7 @@ test('apply/read-back - endpoints that are asked for one by one show the same as
 test('apply/engine-config - a proof that takes over what it knows of phones is the same as one that knows nothing', async () => {
   const wantedOf = (proof: unknown): [string, string][] =>
     [...(proof as { wanted: Map<string, string> }).wanted].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const fresh = () =>
-    new AsteriskConfig({
-      instance: engine.instance,
-      settings: engine.settings,
-      program: () => engine.program,
-      clock: systemClock,
-      log: silent,
-    });
+  const fresh = () => configOf(engine);
   const changed = {
     ...site,
     extensions: [
@@ -366,14 +351,7 @@ test('apply/engine-config - a proof that takes over what it knows of phones is t
 });
 
 test('apply/verify - of many phones those are read that a change concerns, and what the engine did not take is found', async () => {
-  const many = new AsteriskConfig({
-    instance: engine.instance,
-    settings: engine.settings,
-    program: () => engine.program,
-    clock: systemClock,
-    log: silent,
-    many: 3,
-  });
+  const many = configOf(engine, { many: 3 });
   const objects = (problems: readonly EngineProblem[]) => problems.map((p) => p.object);
   const extensions = site.extensions.map((e) =>
     e.extension === '1002' ? { ...e, name: 'Another Name' } : e,

@@ -11,17 +11,15 @@ import { registerPhone } from '../../../../test/support/phone.ts';
 import { until } from '../../../../test/support/until.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { ServiceError } from '../../../core/errors.ts';
-import { silent } from '../../../core/log.ts';
 import type { EngineConfig, EngineFiles } from '../../../ports/engine-config.ts';
 import type { Site, SiteTrunk } from '../../../ports/site.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import { PASSWORD, company, extension, trunk } from '../../../../test/support/rendered-company.ts';
-import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import { configOf, startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 import { celFile } from '../conf/instance.ts';
 import { loadInstance } from '../process/instance-file.ts';
 import { findLiving, lives } from '../process/living.ts';
-import { AsteriskConfig } from './engine-config.ts';
 import { startShadow, sweepShadows } from './shadow.ts';
 
 /** Another exchange, and what it hears. Its address is not that of the phones, which would be taken for it. */
@@ -49,15 +47,7 @@ let site: Site;
 let engine: TestEngine;
 let config: EngineConfig;
 let files: EngineFiles;
-const make = (prove_ms?: number): EngineConfig =>
-  new AsteriskConfig({
-    instance: engine.instance,
-    settings: engine.settings,
-    program: () => engine.program,
-    clock: systemClock,
-    log: silent,
-    ...(prove_ms ? { prove_ms } : {}),
-  });
+const make = (prove_ms?: number): EngineConfig => configOf(engine, prove_ms ? { prove_ms } : {});
 const left = async (): Promise<string[]> =>
   (await readdir(engine.instance.folder)).filter((name) => name.startsWith('shadow-'));
 
@@ -178,13 +168,7 @@ test('apply/reload - of an unchanged set nothing is written and the engine is no
   await config.reload(names);
   assert.deepEqual(await config.verify(await config.prove(now), names), []);
   assert.deepEqual(await config.write(now), []);
-  const nobody = new AsteriskConfig({
-    instance: { ...engine.instance, ami_port: await freePort() },
-    settings: engine.settings,
-    program: () => engine.program,
-    clock: systemClock,
-    log: silent,
-  });
+  const nobody = configOf(engine, { instance: { ...engine.instance, ami_port: await freePort() } });
   await nobody.reload([]);
   await nobody.reload(['modules.conf']);
   const unavailable = (error: unknown): boolean =>

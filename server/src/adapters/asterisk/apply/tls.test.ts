@@ -14,13 +14,13 @@ import type { Site } from '../../../ports/site.ts';
 import { PASSWORD, company, extension, trunk } from '../../../../test/support/rendered-company.ts';
 import { registerPhone } from '../../../../test/support/phone.ts';
 import { freePort } from '../../../../test/support/ports.ts';
-import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import { configOf, startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 import { until } from '../../../../test/support/until.ts';
 import { issueCertificate } from '../../certificates/local-authority.ts';
 import { CertificateKeeper } from '../../certificates/keeper.ts';
 import { tlsDir } from '../conf/instance.ts';
-import { AsteriskConfig } from './engine-config.ts';
+import type { AsteriskConfig } from './engine-config.ts';
 
 const HOSTS = ['127.0.0.1', 'localhost'];
 let engine: TestEngine;
@@ -79,14 +79,7 @@ before(async () => {
     clock: systemClock,
     log: silent,
   });
-  config = new AsteriskConfig({
-    instance: engine.instance,
-    settings: engine.settings,
-    program: () => engine.program,
-    clock: systemClock,
-    log: silent,
-    certificates: keeper,
-  });
+  config = configOf(engine, { certificates: keeper });
   assert.deepEqual(await applied(secured()), []);
 });
 after(async () => {

@@ -5,13 +5,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { company, extension } from '../../../../test/support/rendered-company.ts';
-import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import { configOf, startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
-import { systemClock } from '../../../core/clock.ts';
-import { silent } from '../../../core/log.ts';
 import type { EngineConfig, EngineFiles } from '../../../ports/engine-config.ts';
 import { mailboxesDir } from '../mailbox-folders.ts';
-import { AsteriskConfig } from './engine-config.ts';
 
 const site = company();
 let engine: TestEngine;
@@ -22,14 +19,7 @@ after(async () => {
   await engine?.[Symbol.asyncDispose]();
 });
 /** The configuration as a service that was just started has it. */
-const started = (): EngineConfig =>
-  new AsteriskConfig({
-    instance: engine.instance,
-    settings: engine.settings,
-    program: () => engine.program,
-    clock: systemClock,
-    log: silent,
-  });
+const started = (): EngineConfig => configOf(engine);
 
 test('apply/write - the next service is told the files that the engine has not loaded, until it has', async () => {
   const files = started().render({ ...site, extensions: [...site.extensions, extension('1030')] });

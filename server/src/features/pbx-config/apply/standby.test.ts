@@ -4,6 +4,23 @@ import { FakeWorld } from '../../../../test/support/fake-engine-config.ts';
 import { silent } from '../../../core/log.ts';
 import type { Site } from '../../../ports/site.ts';
 import { StandbyFiles } from './standby.ts';
+import type { StandbyFilesDeps } from './standby.ts';
+
+/** A standby that was just started, with the applied configuration of the site. */
+const standby = (
+  world: FakeWorld,
+  applied: () => { readonly version: number; readonly site: Site },
+  mailboxes: StandbyFilesDeps['mailboxes'] = async () => {},
+): StandbyFiles =>
+  new StandbyFiles({
+    engine: world.config(),
+    log: silent,
+    read: async () => applied(),
+    newest: async () => applied().version,
+    restart: async () => {},
+    running: () => true,
+    mailboxes,
+  });
 
 for (const fault of ['refuses', 'lie'] as const)
   test(`standby files - the version after one that failed (${fault}) also loads the files of the failed one`, async () => {
@@ -16,15 +33,11 @@ for (const fault of ['refuses', 'lie'] as const)
         ['features.conf', version === 1 ? 'old' : 'new'],
         ['musiconhold.conf', String(version)],
       ]);
-    const files = new StandbyFiles({
-      engine: world.config(),
-      log: silent,
-      read: async () => ({ version, site }),
-      newest: async () => version,
-      restart: async () => {},
-      running: () => true,
-      mailboxes: async (owners) => void moved.push(owners),
-    });
+    const files = standby(
+      world,
+      () => ({ version, site }),
+      async (owners) => void moved.push(owners),
+    );
     await files.write(false);
     assert.deepEqual(moved, [{ 1013: 7 }]);
     world.boot();
@@ -48,24 +61,15 @@ test('standby files - the next start loads the files that the running engine did
   let version = 1;
   const site = { extensions: [], queues: [] } as unknown as Site;
   world.extra = () => new Map([['features.conf', String(version)]]);
-  const startStandby = (): StandbyFiles =>
-    new StandbyFiles({
-      engine: world.config(),
-      log: silent,
-      read: async () => ({ version, site }),
-      newest: async () => version,
-      restart: async () => {},
-      running: () => true,
-      mailboxes: async () => {},
-    });
-  const files = startStandby();
+  const applied = () => ({ version, site });
+  const files = standby(world, applied);
   await files.write(false);
   world.boot();
   version = 2;
   world.faults.set('reload', ['lie']);
   await files.follow(new AbortController().signal);
   assert.deepEqual([world.disk.get('features.conf'), world.live?.get('features.conf')], ['2', '1']);
-  const next = startStandby();
+  const next = standby(world, applied);
   await next.write(true);
   assert.deepEqual([next.version, world.live?.get('features.conf')], [2, '2']);
 });
