@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { CallerRules } from '../features/caller-rules/service.ts';
 import { sharedEndpoint } from '../features/pbx-config/site.ts';
-import { Alerts, MOST_EVENTS } from '../features/alerts/service.ts';
+import { Alerts, MOST_EVENTS, tellsAlert } from '../features/alerts/service.ts';
 import { EmergencyCalls } from '../features/emergency/service.ts';
 import { Refusals } from '../features/call-limits/refusals.ts';
 import { Exports } from '../features/exports/service.ts';
@@ -36,7 +36,10 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
   stack.defer(() => callerRules.close());
   const alerts = new Alerts({ publish: loop.publish, clock });
   alerts.restore(
-    journal.read(Math.max(journal.head - MOST_EVENTS, journal.tail - 1), MOST_EVENTS).map(eventOf),
+    journal
+      .read(Math.max(journal.head - MOST_EVENTS, journal.tail - 1), MOST_EVENTS)
+      .filter(({ type }) => tellsAlert(type))
+      .map(eventOf),
   );
   const emergencies = new EmergencyCalls({
     publish: alerts.publish,

@@ -18,7 +18,7 @@ const OPENING = ',"check":"';
 
 const hex = (sum: number): string => sum.toString(16).padStart(8, '0');
 const sumOf = (content: Content, body: string, before: string): number =>
-  crc32(body, crc32(`${before} ${content.type} ${content.subject} ${content.at} ${content.topics} `));
+  crc32(`${before} ${content.type} ${content.subject} ${content.at} ${content.topics} ${body}`);
 
 /** Predecessor of the first row of an epoch. */
 export const firstCheck = (epoch: string): string => hex(crc32(epoch));

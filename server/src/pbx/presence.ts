@@ -100,7 +100,7 @@ function asSaid(published: PublishedPresence | undefined): Said {
     expires_at: expires_at == null ? null : Date.parse(expires_at),
   };
 }
-/** Stores the status that persons set; the first report refreshes every extension. */
+/** Stores the status that persons set; the first report replaces what the journal says. */
 export function presenceSaid(s: State, t: Turn, people: PresenceSaid['people']): void {
   const first = s.said === null;
   s.said ??= new Map();
@@ -108,8 +108,14 @@ export function presenceSaid(s: State, t: Turn, people: PresenceSaid['people']):
     if (said === null) s.said.delete(extension);
     else s.said.set(extension, said);
   }
-  for (const extension of first ? s.site.devices.keys() : people.keys()) refreshPresence(s, t, extension);
+  const changed = new Set(people.keys());
+  if (first)
+    for (const [extension, published] of s.publishedPresence)
+      if (!saysNothing(asSaid(published))) changed.add(extension);
+  for (const extension of changed) refreshPresence(s, t, extension);
 }
+const saysNothing = ({ personal, note, expires_at }: Said): boolean =>
+  personal === NOTHING.personal && note === NOTHING.note && expires_at === NOTHING.expires_at;
 export function wakeableChanged(s: State, t: Turn, now: ReadonlySet<string>): void {
   const before = s.wakeable;
   s.wakeable = now;
@@ -121,7 +127,9 @@ export function featuresSeen(s: State, t: Turn, now: ReadonlyMap<string, Extensi
   const before = s.features;
   if (before === null) {
     s.features = now;
-    for (const who of s.extensions.keys()) refreshPresence(s, t, who);
+    for (const who of s.extensions.keys())
+      if (now.get(who)?.dnd === true || s.publishedPresence.get(who)?.personal === 'dnd')
+        refreshPresence(s, t, who);
     return;
   }
   if (before.size === now.size && [...now].every(([who, f]) => sameFeatures(before.get(who), f))) return;

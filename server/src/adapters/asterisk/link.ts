@@ -60,7 +60,7 @@ const RELOAD_SETTLE_MS = 250;
 /** A frame without a head may be the rest of a forged one, so the state is read again, but not for each. */
 const SUSPICION_EVERY_MS = 30_000;
 /** Interval of attempts while the engine is not started: an attempt is cheap, and a start does not wait for it. */
-const NO_ENGINE_MS = 100;
+const NO_ENGINE_MS = 20;
 const RETRY_RESYNC_MS = 5_000;
 /** However lucky the draw, an engine that is away is not asked more often than every 50 ms. */
 const RETRY = { first_ms: 200, most_ms: 10_000, least_ms: 50, spread: [0, 1] } as const;

@@ -91,7 +91,7 @@ export async function moveMailboxes(
   const aside = asideDir(instance);
   const record = path.join(spoolDir(instance), 'voicemail-owners.json');
   const before = await readOwners(record);
-  const owners = new Map(Object.entries(Owners.parse(wanted)));
+  const owners = new Map(Object.entries(wanted));
   for (const [number, owner] of before) {
     if (owners.get(number) === owner) continue;
     await mkdir(aside, { recursive: true, mode: 0o750 });

@@ -35,6 +35,8 @@ const TASKS_EVERY_MS = 30_000;
  */
 const AGAIN_MS = 1_000;
 const LOOK_MS = 100;
+/** Interval at which a check looks whether the engine is up; readiness waits for the first results. */
+const UP_MS = 20;
 /** Limit of the bytes searched for a record: a busy site writes less in a minute. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
@@ -65,14 +67,17 @@ interface Queue {
   readonly waiting: number;
   readonly most: number;
 }
-/** `core show taskprocessors`: name, processed, in queue, max depth, low water, high water, and more. */
+const QUEUE = /^[ \t]*(\S+)[ \t]+\d+[ \t]+(\d+)[ \t]+\d+[ \t]+\d+[ \t]+(\d+)(?:[ \t]+\d+)*[ \t\r]*$/gm;
+/**
+ * `core show taskprocessors`: name, processed, in queue, max depth, low water, high water, and more. One expression for the whole
+ * text, because each endpoint has queues of its own.
+ */
 export const taskQueues = (text: string): readonly Queue[] =>
-  text.split('\n').flatMap((line) => {
-    const [name = '', ...columns] = line.trim().split(/\s+/);
-    const [, waiting, , , most] = columns.map(Number);
-    const isQueue = columns.length >= 5 && columns.every((column) => /^\d+$/.test(column));
-    return isQueue ? [{ name, waiting: waiting!, most: most! }] : [];
-  });
+  [...text.matchAll(QUEUE)].map(([, name = '', waiting, most]) => ({
+    name,
+    waiting: Number(waiting),
+    most: Number(most),
+  }));
 
 export function watchEngine(options: EngineWatchOptions): EngineWatch {
   const { up, clock, placeCall, recordFile } = options;
@@ -138,7 +143,7 @@ export function watchEngine(options: EngineWatchOptions): EngineWatch {
       if (!up()) {
         put(what, DOWN);
         if (what === 'call') put('call_records', DOWN);
-        await clock.sleep(LOOK_MS, signal);
+        await clock.sleep(UP_MS, signal);
         continue;
       }
       let finding = await attempt().catch(failed);

@@ -9,6 +9,8 @@ const RECENT_MS = 30 * 60_000;
 const MOST = 50;
 /** Number of newest journal events that a start searches for alerts. */
 export const MOST_EVENTS = 20_000;
+/** True for the type of an event that can be an alert. */
+export const tellsAlert = (type: string): boolean => type === 'call.emergency' || type === 'call.refused';
 
 export interface AlertsDeps {
   readonly publish: (events: readonly DomainEvent[]) => void;
@@ -36,7 +38,7 @@ export class Alerts {
   /** Adds the alerts among these events, which are in the order of the journal. */
   restore(events: Iterable<DomainEvent>): void {
     for (const event of events) {
-      if (event.type !== 'call.emergency' && event.type !== 'call.refused') continue;
+      if (!tellsAlert(event.type)) continue;
       if (event.type === 'call.refused' && event.data.reason === 'class') continue;
       const alert = { type: event.type, data: event.data } as Alert;
       const key = keyOf(alert);

@@ -99,8 +99,14 @@ const trunkOf = ({ username, password, ...trunk }: ConfigBody<'trunk'>) => ({
   servers: [],
 });
 
-/** O(objects). */
+const configs = new WeakMap<Model, PbxConfig>();
+/** O(objects), once for each model: a start needs it for the directory and for the engine's files. */
 export function toPbxConfig(model: Model): PbxConfig {
+  const made = configs.get(model) ?? configOf(model);
+  configs.set(model, made);
+  return made;
+}
+function configOf(model: Model): PbxConfig {
   const people = [...model.of('extension').values()].map(configured);
   const active = new Set(people.filter((p) => p.person.active).map((p) => p.person.extension));
   const bodies = <K extends Parameters<Model['of']>[0]>(kind: K) =>
