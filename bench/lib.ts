@@ -28,6 +28,7 @@ export const SERVICE_FLAGS = [
   '--max-semi-space-size=4',
   '--v8-pool-size=1',
   '--no-concurrent-marking',
+  '--initial-old-space-size=128',
   '--expose-gc',
 ];
 const children = new Set<ChildProcess>();
