@@ -98,7 +98,7 @@ export async function createPhones(
     ...parts,
     site,
     store: await PhoneStore.open(store),
-    phonebook: (file, q) => parts.phonebook.directory({ key: null }, file, q),
+    phonebook: (file, q) => parts.phonebook.directory(file, q),
   });
   const shared = new SharedPhones({
     ...parts,

@@ -5,7 +5,7 @@ import type { CallerRules } from './service.ts';
 export const callerRuleOperations = (rules: CallerRules): Served<typeof operations> => ({
   operations,
   handlers: {
-    list: (actor) => ({ success: true, ...rules.list(actor) }),
+    list: () => ({ success: true, ...rules.list() }),
     create: async (actor, { body }) => ({ success: true, rule: await rules.create(actor, body) }),
     async remove(actor, { params }) {
       await rules.remove(actor, params.id);

@@ -9,10 +9,7 @@ export function connectorOperations(connectors: ConnectorService): Served<typeof
     operations,
     handlers: {
       files: async () => ({ success, files: await connectors.files() }),
-      lookup: async ({ caller }, { query }) => ({
-        success,
-        ...(await connectors.lookup(caller, query.number)),
-      }),
+      lookup: async (_exchange, { query }) => ({ success, ...(await connectors.lookup(query.number)) }),
       list: async () => ({ success, connectors: await connectors.list() }),
       get: async (_exchange, { params }) => ({ success, connector: await connectors.one(Number(params.id)) }),
       create: async (actor, { body }) => ({ success, connector: await connectors.create(actor, body) }),

@@ -7,7 +7,6 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
-import { checkWholeSite } from '../../rights/rights.ts';
 import { checkShares, findFor } from './access.ts';
 import type { Changes } from './changes.ts';
 import type { Room } from './room.ts';
@@ -41,7 +40,6 @@ export class CustomerEditor {
     const { store, clock, room, changes, writes } = this.#deps;
     return writes.run(async () => {
       const { caller } = actor;
-      checkWholeSite(caller);
       if (wanted.shared) checkShares(caller);
       else if (caller.key !== null)
         throw new ServiceError('invalid_request', 'shared: an API key has no personal customers');

@@ -7,6 +7,8 @@ import { endedWithService } from '../../core/open-answers.ts';
 import { say } from '../../core/said.ts';
 import type { App, Authenticator } from '../../ports/http.ts';
 import type { Served } from '../../ports/operations.ts';
+import { limitedKey } from '../../rights/rights.ts';
+import { readsAtPhones } from './access.ts';
 import type { Phonebook } from './service.ts';
 
 const tagOf = ({ version }: Customer): string => `"${version}"`;
@@ -56,10 +58,11 @@ export const phonebookOperations = (
         if (caller?.key == null) throw new ServiceError('not_authenticated', 'the API key is not valid');
         if (!caller.key.scopes.includes('phonebook:phones'))
           throw new ServiceError('forbidden', say`this API key lacks the scope ${'phonebook:phones'}`);
+        if (!readsAtPhones(caller)) throw limitedKey();
         return reply
           .type('text/xml; charset=utf-8')
           .header('cache-control', 'private, no-store')
-          .send(await phonebook.directory(caller, file, q));
+          .send(await phonebook.directory(file, q));
       },
       async export(exchange, { query }) {
         const pieces = await phonebook.files.export(exchange, query);
