@@ -79,7 +79,10 @@ async function bitrix(
       const [method] = about(asked).split(' ');
       const faulty = fault(method!);
       if (faulty !== undefined) return faulty;
-      if (asked.path.includes('user.get')) return { json: { result: USERS } };
+      if (asked.path.includes('user.get')) {
+        const { FILTER } = JSON.parse(asked.body) as { FILTER: { '>ID': number } };
+        return { json: { result: USERS.filter(({ ID }) => Number(ID) > FILTER['>ID']) } };
+      }
       if (method === 'register') return { json: { result: { CALL_ID: 'x1' } } };
       return { json: { result: [] } };
     },

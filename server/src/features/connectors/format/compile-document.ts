@@ -170,6 +170,10 @@ export function compileDocument(document: ConnectorDocument, compiler: Compiler)
     when: compiler.maybe([...path, 'when'], found.when, [...names, 'row']),
     customer: compiler.ownCustomer(shared, [...path, 'customer'], found.customer),
   });
+  const list = (
+    path: Path,
+    { page, pages }: NonNullable<ConnectorDocument['users']> | NonNullable<ConnectorDocument['sync']>,
+  ) => ({ pages, page: compiler.maybe([...path, 'page'], page, ['set', 'page', 'answer']) });
   const byNumber = lookup?.number;
   const listed = sync && search(['sync'], sync, ['set', 'cursor', 'page', 'first_sync', 'first_page']);
   if (listed) compiler.wholeRows(['sync'], listed.customer, sync);
@@ -184,7 +188,8 @@ export function compileDocument(document: ConnectorDocument, compiler: Compiler)
       holds: compiler.maybe(['check', 'holds'], document.check.holds, ['set', 'answer']),
     },
     users: users && {
-      ...compiler.request(['users'], users, ['set']),
+      ...compiler.request(['users'], users, ['set', 'page', 'first_page']),
+      ...list(['users'], users),
       rows: compiler.value(['users', 'rows'], users.rows, ['set', 'answer']),
       when: compiler.maybe(['users', 'when'], users.when, ['set', 'row']),
       id: compiler.value(['users', 'id'], users.id, ['set', 'row']),
@@ -208,9 +213,8 @@ export function compileDocument(document: ConnectorDocument, compiler: Compiler)
     inbox: compileInbox(document.inbox, shared, compiler),
     sync: listed && {
       ...listed,
-      pages: sync.pages,
+      ...list(['sync'], sync),
       gone: compiler.maybe(['sync', 'gone'], sync.gone, ['set', 'row']),
-      page: compiler.maybe(['sync', 'page'], sync.page, ['set', 'page', 'answer']),
       cursor: compiler.maybe(['sync', 'cursor'], sync.cursor, ['set', 'row']),
     },
   };

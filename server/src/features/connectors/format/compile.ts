@@ -22,6 +22,13 @@ export interface CompiledRequest {
 export type CustomerFields = Readonly<
   Partial<Record<keyof NonNullable<ConnectorDocument['customer']>, Filler>>
 >;
+/** A request whose answer is one page of a list. */
+export interface CompiledList extends CompiledRequest {
+  readonly rows: Filler;
+  /** Value with which the next page is requested, in the answer. */
+  readonly page: Filler | undefined;
+  readonly pages: { readonly first: number; readonly step: number; readonly full: number } | undefined;
+}
 /** A request whose answer contains rows of customers. */
 export interface CompiledSearch extends CompiledRequest {
   readonly rows: Filler;
@@ -82,8 +89,7 @@ export interface ConnectorFile {
   readonly fails: Filler | undefined;
   readonly check: CompiledRequest & { readonly holds: Filler | undefined };
   readonly users:
-    | (CompiledRequest & {
-        readonly rows: Filler;
+    | (CompiledList & {
         readonly when: Filler | undefined;
         readonly id: Filler;
         readonly email: Filler | undefined;
@@ -117,12 +123,11 @@ export interface ConnectorFile {
   readonly push: Readonly<Partial<Record<PushKind, CompiledPush>>> | undefined;
   readonly inbox: CompiledInbox | undefined;
   readonly sync:
-    | (CompiledSearch & {
-        readonly gone: Filler | undefined;
-        readonly pages: { readonly first: number; readonly step: number; readonly full: number } | undefined;
-        readonly page: Filler | undefined;
-        readonly cursor: Filler | undefined;
-      })
+    | (CompiledSearch &
+        CompiledList & {
+          readonly gone: Filler | undefined;
+          readonly cursor: Filler | undefined;
+        })
     | undefined;
 }
 export type Path = readonly (string | number)[];

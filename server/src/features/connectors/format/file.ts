@@ -31,6 +31,19 @@ const ONE_METHOD = 'needs exactly one of get, post, put, patch and delete, with 
 const request = <T extends z.ZodRawShape>(more: T) =>
   z.strictObject({ ...CALL, ...more }).refine(oneMethod, ONE_METHOD);
 
+/** How a list goes on after its first page. */
+const PAGES = {
+  page: Text.optional().describe(
+    'What the next page is asked with, read from the answer; without a value this page is the last.',
+  ),
+  pages: z
+    .strictObject({ first: z.int().min(0), step: z.int().min(1), full: z.int().min(1).max(5_000) })
+    .optional()
+    .describe(
+      'For systems that count pages or rows: `page` is `first`, then grows by `step` while a page has `full` rows.',
+    ),
+} as const;
+
 const Customer = z.strictObject({
   id: Text,
   kind: Text.optional(),
@@ -231,6 +244,7 @@ export const ConnectorDocument = z.strictObject({
     id: Text,
     email: Text.optional(),
     name: Text.optional(),
+    ...PAGES,
   }).optional(),
   customer: Customer.optional(),
   lookup: z
@@ -296,15 +310,7 @@ export const ConnectorDocument = z.strictObject({
     rows: Text,
     customer: OwnCustomer,
     gone: Text.optional(),
-    page: Text.optional().describe(
-      'What the next page is asked with, read from the answer; without a value this page is the last.',
-    ),
-    pages: z
-      .strictObject({ first: z.int().min(0), step: z.int().min(1), full: z.int().min(1).max(5_000) })
-      .optional()
-      .describe(
-        'For systems that count pages or rows: `page` is `first`, then grows by `step` while a page has `full` rows.',
-      ),
+    ...PAGES,
     cursor: Text.optional().describe('Of a row: what the next sync is asked with.'),
   }).optional(),
   inbox: Inbox.optional(),

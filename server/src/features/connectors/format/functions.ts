@@ -31,6 +31,11 @@ export const FUNCTIONS: readonly OwnFunction[] = [
     about: 'Milliseconds since 1970 of a moment such as `call.started_at`.',
   },
   {
+    signature: 'iso(int): string',
+    run: (ms: bigint) => new Date(Number(ms)).toISOString(),
+    about: 'The moment so many milliseconds after 1970: `2026-11-23T09:00:00.000Z`.',
+  },
+  {
     signature: 'json(dyn): string',
     run: (value: unknown) => JSON.stringify(typeof value === 'bigint' ? Number(value) : value),
     about: 'A value as JSON text, for systems that take JSON inside a parameter.',

@@ -163,6 +163,43 @@ test('connector - text is found, a customer made, users listed by the file', asy
   });
 });
 
+test('connector - users are listed page after page, and a list that breaks off is no list', async (t) => {
+  const all = Array.from({ length: 5 }, (_, n) => ({ id: n + 1, mail: `u${n + 1}@x.example`, active: true }));
+  let fault: (page: string) => SystemAnswer | null = () => null;
+  const system = await startSystem(t, ({ path }) => {
+    const query = new URL(path, 'http://x').searchParams;
+    const page = query.get('page') ?? '';
+    const from = query.has('offset') ? Number(query.get('offset')) : Number(page);
+    const users = query.has('offset')
+      ? all.slice(from, from + 2)
+      : all.filter(({ id }) => id > from).slice(0, 2);
+    return fault(page) ?? { json: { users } };
+  });
+  const listed = async (request: string, pages: string) => {
+    const file = FILE.replace('{ get: /users,', `{ get: /users, query: ${request}, ${pages},`);
+    const { session, signal } = openForTest(t, file, { address: system.url, token: SECRET });
+    const users = await session.users!(signal);
+    return users.kind === 'done' ? users.value.map(({ id }) => id) : users.words;
+  };
+  const byKey = () =>
+    listed(
+      `{ page: '{{ first_page ? "0" : string(page) }}' }`,
+      `page: '{{ answer.users.size() > 0 ? answer.users[answer.users.size() - 1].id : null }}'`,
+    );
+  const ids = ['1', '2', '3', '4', '5'];
+  assert.deepEqual(await byKey(), ids);
+  assert.deepEqual(await listed(`{ offset: '{{ page }}' }`, 'pages: { first: 0, step: 2, full: 2 }'), ids);
+  fault = (page) => (page === '4' ? { status: 500, json: { message: 'broken' } } : null);
+  assert.equal(await byKey(), 'broken');
+  fault = (page) => (page === '4' ? { json: { ok: true } } : null);
+  assert.match(String(await byKey()), /no list of rows/);
+  fault = () => ({ json: { users: all.slice(0, 2) } });
+  assert.deepEqual(await byKey(), ['1', '2'], 'a system that knows no pages');
+  let n = 0;
+  fault = () => ({ json: { users: [{ id: (n += 1), mail: 'u@x.example', active: true }] } });
+  assert.match(String(await byKey()), /more than 200 pages/);
+});
+
 test('connector - an entry is made, updated, found and removed', async (t) => {
   const { session, signal, system } = await rig(t, ({ method }) => {
     if (method === 'POST') return { json: { id: 41 } };
@@ -247,6 +284,21 @@ test('connector - a sync reads page after page with those that are gone', async 
     system.asked.map(({ path }) => path),
     ['/people', '/people?since=2026-01-01&page=2'],
   );
+});
+
+test('connector - of two rows of a customer the later one counts, also where one says that the customer is gone', async (t) => {
+  const deleted = { ...ANNA, deleted: true };
+  let people: object[] = [];
+  const { session, signal } = await rig(t, () => ({ json: { people } }));
+  const read = async (...rows: object[]) => {
+    people = rows;
+    const page = await session.sync!({ cursor: null, page: null }, signal);
+    assert.ok(page.kind === 'done');
+    return page.value.gone;
+  };
+  assert.deepEqual(await read(deleted, ANNA), [], 'it came back');
+  assert.deepEqual(await read(ANNA, deleted), ['7']);
+  assert.deepEqual(await read(deleted, ANNA, deleted), ['7']);
 });
 
 test('connector - a sync does not end at a page that lacks its list, nor drop the rows that a page has too many', async (t) => {

@@ -8,7 +8,7 @@ import { OAuth } from './oauth.ts';
 import type { Connect, TokenStore } from './oauth.ts';
 import { customerOf, joinedNumbers } from './customers.ts';
 import type { ConnectorCustomer } from './customers.ts';
-import type { CompiledSearch, ConnectorFile, PushKind } from './compile.ts';
+import type { CompiledList, CompiledSearch, ConnectorFile, PushKind } from './compile.ts';
 import { Entries, done, failureOf, isDone, scopeOf, text, userScope } from './entries.ts';
 import type { CallView, ConnectorEntries, ConnectorUser, EntrySubject } from './entries.ts';
 import { readInbox } from './inbox.ts';
@@ -33,6 +33,8 @@ export type {
 /** Limits of rows read from one answer: of a search, and of a sync or a list of users. */
 const MAX_FOUND = 50;
 const MAX_ROWS = 5_000;
+/** Limit of pages of a list of users, because a faulty system may return pages without end. */
+const MAX_USER_PAGES = 200;
 /** Number of rows read before other work of the service runs. */
 const ROWS_AT_ONCE = 250;
 
@@ -116,6 +118,10 @@ export function laterCursor(a: string | null, b: string): string {
   const difference = COUNT.test(a) && COUNT.test(b) ? Number(a) - Number(b) : 0;
   return (difference === 0 ? a > b : difference > 0) ? a : b;
 }
+const pageScope = (
+  { pages }: Pick<CompiledList, 'pages'>,
+  page: unknown,
+): Pick<Scope, 'page' | 'first_page'> => ({ page: page ?? pages?.first, first_page: page === null });
 const rowsOf = (value: unknown, most: number): readonly unknown[] =>
   Array.isArray(value) ? value.slice(0, most) : [];
 
@@ -270,17 +276,44 @@ class Session implements ConnectorSession {
     users: NonNullable<ConnectorFile['users']>,
     signal: AbortSignal,
   ): Promise<ConnectorResult<readonly ConnectorUser[]>> {
-    const answered = await this.#requester.ask('users', users, this.#scope, signal, true);
-    if (!isDone(answered)) return failureOf(answered);
-    const rows = rowsOf(users.rows({ ...this.#scope, answer: answered.value }), MAX_ROWS);
     const listed: ConnectorUser[] = [];
-    for await (const row of inTurns(rows)) {
-      const of = { ...this.#scope, row };
-      const id = text(users.id(of));
-      if (id === null || (users.when && users.when(of) !== true)) continue;
-      listed.push({ id, email: text(users.email?.(of)), name: text(users.name?.(of)) });
+    let page: unknown = null;
+    for (let pages = 0; pages < MAX_USER_PAGES; pages += 1) {
+      const read = await this.#page('users', users, { ...this.#scope, ...pageScope(users, page) }, signal);
+      if (read.kind !== 'done') return read;
+      const { next } = read.value;
+      // A system that knows no pages returns its list again.
+      if (next !== null && JSON.stringify(next) === JSON.stringify(page)) return done(listed);
+      for await (const row of inTurns(read.value.rows)) {
+        const of = { ...this.#scope, row };
+        const id = text(users.id(of));
+        if (id === null || (users.when && users.when(of) !== true)) continue;
+        listed.push({ id, email: text(users.email?.(of)), name: text(users.name?.(of)) });
+      }
+      if (next === null) return done(listed);
+      page = next;
     }
-    return done(listed);
+    return failure('refused', `a list of users has more than ${MAX_USER_PAGES} pages`);
+  }
+  /** Rows of one page, and the value with which the next page is requested; null after the last. */
+  async #page(
+    verb: string,
+    list: CompiledList,
+    scope: Scope,
+    signal: AbortSignal,
+  ): Promise<ConnectorResult<{ readonly rows: readonly unknown[]; readonly next: unknown }>> {
+    const answered = await this.#requester.ask(verb, list, scope, signal, true);
+    if (!isDone(answered)) return failureOf(answered);
+    const of = { ...scope, answer: answered.value };
+    const listed = list.rows(of);
+    // As an empty page it would end the list, and the phonebook would lose the customers on the pages from here on.
+    if (scope.first_page !== true && listed !== null && !Array.isArray(listed))
+      return failure('refused', 'the answer to a page after the first has no list of rows');
+    const rows = rowsOf(listed, MAX_ROWS + 1);
+    if (rows.length > MAX_ROWS) return failure('refused', `a page has more than ${MAX_ROWS} rows`);
+    const { page, pages } = list;
+    if (pages === undefined) return done({ rows, next: page?.(of) ?? null });
+    return done({ rows, next: rows.length < pages.full ? null : Number(scope.page) + pages.step });
   }
   pop(call: CallView, customer: ConnectorCustomer): string | null | undefined {
     const { pop } = this.#file;
@@ -321,40 +354,30 @@ class Session implements ConnectorSession {
     const scope: Scope = {
       ...this.#scope,
       ...(after.cursor !== null && { cursor: after.cursor }),
-      page: after.page ?? sync.pages?.first,
+      ...pageScope(sync, after.page),
       first_sync: after.cursor === null,
-      first_page: after.page === null,
     };
-    const answered = await this.#requester.ask('sync', sync, scope, signal, true);
-    if (!isDone(answered)) return failureOf(answered);
-    const listed = sync.rows({ ...scope, answer: answered.value });
-    // As an empty page it would end the list, and the phonebook would lose the customers on the pages from here on.
-    if (after.page !== null && listed !== null && !Array.isArray(listed))
-      return failure('refused', 'the answer to a page after the first has no list of rows');
-    const rows = rowsOf(listed, MAX_ROWS + 1);
-    if (rows.length > MAX_ROWS) return failure('refused', `a page has more than ${MAX_ROWS} rows`);
-    const nextPage = (): unknown => {
-      const { page, pages } = sync;
-      if (pages === undefined) return page?.({ ...scope, answer: answered.value }) ?? null;
-      return rows.length < pages.full ? null : Number(scope.page) + pages.step;
-    };
+    const read = await this.#page('sync', sync, scope, signal);
+    if (read.kind !== 'done') return read;
+    const { rows, next } = read.value;
     const kept: unknown[] = [];
-    const gone: string[] = [];
+    const gone = new Set<string>();
     let cursor: string | null = null;
     for await (const row of inTurns(rows)) {
       const of = { ...scope, row };
       const at = text(sync.cursor?.(of));
       if (at !== null) cursor = laterCursor(cursor, at);
-      if (sync.gone?.(of) !== true) kept.push(row);
-      else {
-        const id = text(sync.customer.id?.(of));
-        if (id !== null) gone.push(id);
-      }
+      const isGone = sync.gone?.(of) === true;
+      if (!isGone) kept.push(row);
+      const id = sync.gone === undefined ? null : text(sync.customer.id?.(of));
+      // The caller deletes after it has stored the page, so a customer that came back is not deleted.
+      if (id !== null && isGone) gone.add(id);
+      else if (id !== null) gone.delete(id);
     }
     return done({
       customers: await this.#customers(sync, kept, scope, { isChange: sync.cursor !== undefined }),
-      gone,
-      page: nextPage(),
+      gone: [...gone],
+      page: next,
       cursor,
     });
   }

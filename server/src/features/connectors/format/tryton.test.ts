@@ -102,7 +102,15 @@ test('connector Tryton, real - a stranger becomes a party, and each conversation
   assert.ok(gone.kind === 'refused' && /UserError/.test(gone.words), JSON.stringify(gone));
 
   const page = valueOf(await session.sync!({ cursor: null, page: null }, signal));
-  assert.deepEqual([page.customers.map(({ name }) => name), page.page], [['Anna Müller'], null]);
+  assert.deepEqual(
+    page.customers.map(({ name }) => name),
+    ['Anna Müller'],
+  );
+  assert.equal(typeof page.page, 'number', 'the id of the last number');
+  const after = valueOf(await session.sync!({ cursor: null, page: page.page }, signal));
+  assert.deepEqual([after.customers, after.page], [[], null]);
+  const before = valueOf(await session.sync!({ cursor: null, page: (page.page as number) - 1 }, signal));
+  assert.equal(before.customers.length, 1);
   const wrong = openForTest(t, text, { ...tryton.settings, password: 'not the password' });
   assert.equal((await wrong.session.check(signal)).kind, 'disconnected');
   assert.ok(!JSON.stringify([traced, wrong.traced]).includes(tryton.settings.password));
