@@ -1,6 +1,7 @@
 import { CONNECTOR_SOURCE } from '@offhook/contract/phonebook.ts';
 import type { CustomerSources, SourceRow, SourceSync } from '../../ports/customers.ts';
 import type { ConnectorCustomer } from './format/customers.ts';
+import { withoutExtension } from './format/number-formats.ts';
 
 const sourceOf = (connector: number): string => `${CONNECTOR_SOURCE}${connector}`;
 
@@ -26,7 +27,8 @@ export class PhonebookWriter {
     customers: readonly ConnectorCustomer[],
     { by, sync }: { readonly by?: string; readonly sync?: SourceSync } = {},
   ): Promise<void> {
-    const given = customers.map(({ id, numbers, adds_numbers, owner: _owner, ...fields }) => {
+    const given = customers.map(({ id, numbers: written, adds_numbers, owner: _owner, ...fields }) => {
+      const numbers = written.map(withoutExtension);
       const isBy = by === undefined || numbers.some((one) => this.#e164(one) === by);
       return {
         ...fields,

@@ -303,6 +303,17 @@ test('connectors - a sync brings all customers page by page, then what changed; 
   assert.deepEqual(await names('0305555004'), ['Name 4']);
 });
 
+test('connectors - a customer whose number is written with an extension is found by the number of its calls', async (t) => {
+  const rig = await connectorsRig(t);
+  const phones = ['030 / 5555001 ext. 4', '+49 30 5555002;ext=12', '0305555003 x7', '0305555004, 0305555009'];
+  for (const [n, phone] of phones.entries())
+    rig.crm.changes.push({ id: `${n}`, rev: `a${n}`, name: `Name ${n}`, phone, gone: false });
+  await rig.create('find', { source: crmFile() + CRM_SYNC });
+  await until('the sync', async () => (await rig.list())[0]!.sync!.last_at !== null);
+  const found = [1, 2, 3, 4].map(async (n) => (await lookup(rig, `030555500${n}`)).length);
+  assert.deepEqual(await Promise.all(found), [1, 1, 1, 0]);
+});
+
 test('connectors - a system that lists numbers: each one is added to its customer, whichever is asked or rings; a whole list drops what it no longer has', async (t) => {
   const rig = await connectorsRig(t);
   const { crm } = rig;

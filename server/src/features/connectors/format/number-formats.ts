@@ -30,6 +30,11 @@ export function writeNumbers(
   });
 }
 
+/** Extension behind a number: `ext. 4`, `x4`, `#4`, `,,4`, `;ext=4`, `DW 4`. */
+const EXTENSION = /(?<=\d)[\s.;,]*(?:ext(?:ension|n)?|x|dw|durchwahl|dahili|[#,;])[\s.:=]*\d{1,7}\s*$/i;
+/** The number without its extension, because the number of a caller has none. */
+export const withoutExtension = (number: string): string => number.replace(EXTENSION, '');
+
 /** Digits of a number as a system stores it, without the extension written behind it. */
 function digitsOfStored(text: string): string {
   const end = text.search(/[a-z;#,]/i);
