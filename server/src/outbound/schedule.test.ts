@@ -14,6 +14,8 @@ test('outbound - a Retry-After lengthens a wait, to a day at most, and never sho
   const now = Date.UTC(2026, 10, 21, 9);
   assert.equal(readRetryAfter('Sat, 21 Nov 2026 09:02:00 GMT', now), 120);
   assert.equal(readRetryAfter('Sat, 21 Nov 2026 08:00:00 GMT', now), 0);
+  for (const years of ['999999999', 'Sat, 21 Nov 2048 08:00:00 GMT'])
+    assert.equal(readRetryAfter(years, now), 86_400, years);
   for (const nonsense of [undefined, '', '-1', '1e3', 'soon', '99999999999']) {
     assert.equal(readRetryAfter(nonsense, now), null, nonsense);
   }

@@ -18,10 +18,11 @@ export function retryDelay(
   return Math.max(Math.round(seconds * 1_000 * (0.9 + 0.2 * chance)), asked);
 }
 
-/** Seconds that a `Retry-After` header asks for, as a number or a date; null without a valid one. */
+/** Seconds that a `Retry-After` header asks for, as a number or a date, at most a day; null without a valid one. */
 export function readRetryAfter(header: string | undefined, now: number): number | null {
   if (header === undefined) return null;
-  if (/^\d{1,9}$/.test(header)) return Number(header);
+  if (/^\d{1,9}$/.test(header)) return Math.min(Number(header), MAX_RETRY_AFTER_SECONDS);
   const at = /^[A-Z][a-z]{2,8}[, ].*\d$|GMT$/.test(header) ? Date.parse(header) : NaN;
-  return Number.isFinite(at) ? Math.max(0, Math.ceil((at - now) / 1_000)) : null;
+  if (!Number.isFinite(at)) return null;
+  return Math.min(Math.max(0, Math.ceil((at - now) / 1_000)), MAX_RETRY_AFTER_SECONDS);
 }

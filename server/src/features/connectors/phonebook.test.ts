@@ -8,7 +8,7 @@ import { createModel } from '../../pbx/model.ts';
 import { wireCall } from '../../pbx/wire-call.ts';
 import { connectorsRig } from '../../../test/support/connectors-rig.ts';
 import { CRM_SYNC, crmFile } from '../../../test/support/crm.ts';
-import type { CrmChange } from '../../../test/support/crm.ts';
+import type { CrmChange, Mood } from '../../../test/support/crm.ts';
 import { fixtureAuthenticator } from '../../../test/support/host-fixture.ts';
 import { Scene, call } from '../../../test/support/model-scene.ts';
 import { until } from '../../../test/support/until.ts';
@@ -280,27 +280,84 @@ test('connectors - a sync brings all customers page by page, then what changed; 
   change('2', 'b1', { gone: true });
   change('3', 'b2', { name: 'Carla' });
   change('4', 'b3');
-  crm.mood = (request) => (request === 'GET /changes' && pages() === 4 ? 500 : 'works');
+  crm.mood = (request) => (request === 'GET /changes' && pages() >= 4 ? 500 : 'works');
   await rig.clock.advance(3_600_000);
-  await until('the failure', async () => (await state()).words === 'not now');
+  await until('the failure', async () => {
+    await rig.clock.advance(10_000);
+    return (await state()).words === 'not now';
+  });
+  assert.equal(pages(), 7, 'the page that fails is read four times');
   assert.deepEqual(await names('0305555002'), []);
   crm.mood = () => 'works';
   const reply = await rig.call('POST', 'connectors/1/sync', undefined, 'token-admin');
   assert.equal(reply.status, 202, JSON.stringify(reply.json));
   await until('the sync', async () => (await state()).words === null);
-  assert.equal(pages(), 6, 'from the cursor of the last whole one');
+  assert.equal(pages(), 9, 'from the cursor of the last whole one');
   assert.deepEqual(await names('0305555003'), ['Carla']);
   assert.deepEqual(await names('0305555004'), ['Name 4']);
   assert.deepEqual(await names('0305555099'), ['Name 1'], 'one that did not change stays');
 
   await rig.restart();
   await until('the state', async () => (await state()).last_at !== null);
-  assert.equal(pages(), 6, 'a restart begins no other one');
+  assert.equal(pages(), 9, 'a restart begins no other one');
   crm.changes.splice(0, 4);
   await rig.call('PATCH', 'connectors/1', { settings: { token: 'other' } }, 'token-admin');
-  await until('a whole sync', async () => pages() === 8 && !(await state()).running);
+  await until('a whole sync', async () => pages() === 11 && !(await state()).running);
   await until('the end of those not named', async () => (await names('0305555099')).length === 0);
   assert.deepEqual(await names('0305555004'), ['Name 4']);
+});
+
+test('connectors - a page that the system is too busy for is read again, and the sync goes on from there', async (t) => {
+  const rig = await connectorsRig(t);
+  const { crm } = rig;
+  for (let n = 1; n <= 5; n += 1)
+    crm.changes.push({ id: `${n}`, rev: `a${n}`, name: `Name ${n}`, phone: `030555500${n}`, gone: false });
+  const pages = () => crm.requests.filter((request) => request === 'GET /changes').length;
+  crm.retryAfter = '60';
+  // The second page fails three times, the third one once.
+  const faults = new Map<number, Mood>([
+    [2, 503],
+    [3, 500],
+    [4, 'away'],
+    [6, 429],
+  ]);
+  crm.mood = (request) => (request === 'GET /changes' && faults.get(pages())) || 'works';
+  const began = rig.clock.now();
+  await rig.create('find', { source: crmFile() + CRM_SYNC });
+  const state = async () => (await rig.list())[0]!.sync!;
+  await until('the sync', async () => {
+    await rig.clock.advance(5_000);
+    return (await state()).last_at !== null;
+  });
+  const { words, customers } = await state();
+  assert.deepEqual([words, customers, pages()], [null, 5, 7]);
+  assert.ok(rig.clock.now() - began >= 120_000, 'not before the system asked for');
+});
+
+test('connectors - the first sync of a day reads all customers: one that was deleted, merged or renamed leaves the phonebook', async (t) => {
+  const rig = await connectorsRig(t);
+  const { crm } = rig;
+  for (const n of [1, 2, 3])
+    crm.changes.push({ id: `${n}`, rev: `a${n}`, name: `Name ${n}`, phone: `030555500${n}`, gone: false });
+  await rig.create('find', { source: crmFile() + CRM_SYNC });
+  const state = async () => (await rig.list())[0]!.sync!;
+  await until('the first sync', async () => (await state()).last_at !== null);
+  const names = async (number: string) => (await lookup(rig, number)).map(({ name }) => name);
+  // A merge names neither the customer that is gone nor the old id of the other one.
+  crm.changes.splice(0, 1);
+  crm.changes[0] = { ...crm.changes[0]!, id: 'two' };
+  const syncAfter = async (ms: number) => {
+    const { last_at } = await state();
+    await rig.clock.advance(ms);
+    await until('a sync', async () => !(await state()).running && (await state()).last_at !== last_at);
+  };
+  await syncAfter(3_600_000);
+  assert.deepEqual([await names('0305555001'), await names('0305555002')], [['Name 1'], ['Name 2']]);
+  const midnight = Date.UTC(2026, 10, 22) - rig.clock.now();
+  await syncAfter(midnight + 3_600_000);
+  assert.deepEqual([await names('0305555001'), await names('0305555002')], [[], ['Name 2']]);
+  assert.equal((await lookup(rig, '0305555002'))[0]!.url, `${crm.url}/customers/two`);
+  assert.deepEqual(await names('0305555003'), ['Name 3']);
 });
 
 test('connectors - a customer whose number is written with an extension is found by the number of its calls', async (t) => {

@@ -1,6 +1,7 @@
 import type { ConnectorSync } from '@offhook/contract/connectors.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import { retryDelay } from '../../outbound/schedule.ts';
 import { SyncFailure, SyncSchedule } from '../../outbound/sync-schedule.ts';
 import type { SyncStop } from '../../outbound/sync-schedule.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -17,7 +18,13 @@ export interface SyncerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly phonebook: PhonebookWriter;
+  readonly chance: () => number;
 }
+/** Seconds between the attempts to read a page after the first; after the last the sync fails. */
+const PAGE_RETRY_SECONDS = [5, 30, 120] as const;
+/** A sync does not wait longer for a page; the next one begins when the system asked for. */
+const MAX_PAGE_WAIT_MS = 600_000;
+const DAY_MS = 86_400_000;
 /** Limits of one sync, because a faulty system may return pages without end. */
 const MAX_PAGES = 10_000;
 const MAX_SYNCED = 200_000;
@@ -60,36 +67,56 @@ export class CustomerSyncer {
     const { clock, phonebook, store } = this.#deps;
     const at = clock.now();
     const seen = new NamedCustomers();
-    let { cursor } = before;
+    // Changes do not name a customer that was deleted, merged or renamed, or whose change was committed late or before
+    // a restore of the system; so the first sync of each day in UTC reads all customers.
+    const isWhole = before.at === null || Math.floor(before.at / DAY_MS) !== Math.floor(at / DAY_MS);
+    const from = isWhole ? null : before.cursor;
+    let cursor = from;
     let page: unknown = null;
     for (let pages = 0; ; pages += 1) {
       if (stop.closed) return null;
       if (pages === MAX_PAGES || seen.size > MAX_SYNCED)
         throw new SyncFailure(`a sync ends at ${MAX_PAGES} pages or ${MAX_SYNCED} customers`);
-      const signal = stop.broken;
-      const read = await ranked('sync', () => this.#sync({ cursor: before.cursor, page }, signal));
-      if (signal.aborted) return null;
-      if (read.kind !== 'done') throw new SyncFailure(read.words, read.retry_after_seconds);
-      const { customers, gone } = read.value;
+      const read = await this.#read({ cursor: from, page }, stop);
+      if (read === null) return null;
+      const { customers, gone } = read;
       // A complete list may name a customer once for each number; in a list of changes, the later row replaces.
-      const isChange = read.value.cursor !== null;
+      const isChange = read.cursor !== null;
       const sync: SourceSync = {
         named: (id, row) => seen.add(id, row),
         keepsNumbers: (row) => !isChange && seen.has(row),
       };
       await phonebook.store(this.#connector, customers, { sync });
       await phonebook.remove(this.#connector, gone);
-      if (read.value.cursor !== null) cursor = laterCursor(cursor, read.value.cursor);
-      const next = read.value.page;
+      if (read.cursor !== null) cursor = laterCursor(cursor, read.cursor);
+      const next = read.page;
       if (next === null || next === undefined) break;
       if (JSON.stringify(next) === JSON.stringify(page))
         throw new SyncFailure('the system names the same page as the next one');
       page = next;
     }
     // A complete list names every customer; an empty one is more likely a fault than an empty system.
-    if (before.cursor === null && seen.size > 0) await phonebook.removeOthers(this.#connector, seen, at);
+    if (from === null && seen.size > 0) await phonebook.removeOthers(this.#connector, seen, at);
     const last: SyncRow = { cursor, at, customers: seen.size };
     await store.putSync(this.#connector, last);
     return last;
+  }
+  /**
+   * One page; null if the sync was stopped. A page after the first is read again if the system was busy or did not
+   * answer, because a large system answers hardly ever thousands of requests without a failure.
+   */
+  async #read(after: { readonly cursor: string | null; readonly page: unknown }, stop: SyncStop) {
+    const { clock, chance } = this.#deps;
+    for (let attempts = 1; ; attempts += 1) {
+      const read = await ranked('sync', () => this.#sync(after, stop.broken));
+      if (stop.broken.aborted) return null;
+      if (read.kind === 'done') return read.value;
+      const { kind, words, retry_after_seconds } = read;
+      const mayPass = after.page !== null && (kind === 'unsent' || kind === 'unknown');
+      const delay = mayPass ? retryDelay(PAGE_RETRY_SECONDS, attempts, retry_after_seconds, chance()) : null;
+      if (delay === null || delay > MAX_PAGE_WAIT_MS) throw new SyncFailure(words, retry_after_seconds);
+      await stop.rest((signal) => clock.sleep(delay, signal));
+      if (stop.closed) return null;
+    }
   }
 }
