@@ -202,6 +202,32 @@ test('connectors - a system that asks to wait is not asked before, one that reje
   assert.equal(rig.crm.of('a:1').length, 1);
 });
 
+test('connectors - a create whose answer was lost comes again when the call has changed: the entry gets the content of now', async (t) => {
+  const rig = await connectorsRig(t);
+  const source = crmFile('ledger')
+    .replace('once: ledger', 'once: own_id')
+    .replace("id: '{{ answer.id }}'", `id: '{{ call.id }}'\n    exists: '{{ answer.message == "exists" }}'`);
+  rig.crm.mood = (request) => (request === 'POST /entries' ? 500 : 'works');
+  await rig.create('find', { source });
+  rig.feed.put('a1');
+  await rig.stands('unknown', 'a1');
+  // The system did what it answered 500 to.
+  rig.crm.entries.set('a1', {
+    id: 'a1',
+    call: 'a1',
+    customer: 'c1',
+    text: 'of the first attempt',
+    user: null,
+  });
+  rig.crm.words = 'exists';
+  rig.crm.mood = (request) => (request === 'POST /entries' ? 409 : 'works');
+  await rig.stands('sent', 'a1');
+  assert.deepEqual(
+    rig.crm.of('a1').map(({ text }) => /Incoming call/.test(text)),
+    [true],
+  );
+});
+
 test('connectors - the feed is lost with its epoch: entries that the ledger knows stay, others are first looked for', async (t) => {
   const rig = await connectorsRig(t);
   await rig.create();

@@ -360,7 +360,7 @@ export class EntryKeeper {
     const signal = this.#loop.broken;
     if (task === 'create') {
       const made = await this.#entries.create(subject, signal);
-      return made.kind === 'done' ? { kind: 'done', id: made.value.id } : made;
+      return made.kind === 'done' ? { kind: 'done', ...made.value } : made;
     }
     const result =
       task === 'remove'

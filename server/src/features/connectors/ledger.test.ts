@@ -87,6 +87,27 @@ test('connectors - a create in doubt stays in doubt where later attempts do not 
   assert.match(row.words!, /busy; look there before/);
 });
 
+test('connectors - an entry that the system had already is updated, because it may hold what an earlier attempt sent', () => {
+  const timing = { now: 1_000_000, chance: 0.5 };
+  const first: Entry = { ...opened(change, timing.now)!, id: 1 };
+  const after = (outcome: { existed?: boolean }, doubtful: boolean, able = abilities) =>
+    settled(
+      claimed(first, timing.now),
+      { kind: 'done', id: '7', ...outcome },
+      { ...sent, doubtful },
+      able,
+      timing,
+    );
+  for (const row of [after({ existed: true }, false), after({}, true)])
+    assert.deepEqual(
+      [row.state, row.task, row.remote_id, row.sent_hash, row.next_at],
+      ['waiting', 'update', '7', null, timing.now],
+    );
+  assert.equal(after({ existed: false }, false).state, 'sent');
+  const fixed = { ...abilities, update: false } as unknown as typeof abilities;
+  assert.equal(after({ existed: true }, true, fixed).state, 'sent', 'a system without updates');
+});
+
 test('connectors - an entry that is not wanted any more while its create is in doubt is uncertain, not forgotten', () => {
   const timing = { now: 1_000_000, chance: 0.5 };
   const lost = { kind: 'unknown', status: 500, words: 'it broke', retry_after_seconds: null } as const;

@@ -30,7 +30,12 @@ export interface Change {
 }
 /** Result of a request. */
 export type Outcome =
-  | { readonly kind: 'done'; readonly id: string | null }
+  | {
+      readonly kind: 'done';
+      readonly id: string | null;
+      /** True if the system had the entry of a create already. */
+      readonly existed?: boolean;
+    }
   | {
       readonly kind: 'refused' | 'unsent' | 'unknown' | 'disconnected';
       readonly status: number | null;
@@ -165,6 +170,9 @@ export function settled(
     };
     if (stands.remote_id === null)
       return parked(stands, 'the system took the entry and named no id: check `entry.create.id` of the file');
+    // The entry is perhaps that of an earlier attempt, with the content of then, so an update follows.
+    if (task === 'create' && abilities.update && (outcome.existed === true || sent.doubtful))
+      return waiting({ ...stands, sent_hash: null, task: null }, now);
     const more = stands.wanted === 0 || stands.wanted_change > sent.change;
     return more ? waiting({ ...stands, task: null }, now) : { ...stands, ...resting, state: 'sent' };
   }
