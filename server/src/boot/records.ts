@@ -1,4 +1,5 @@
 /** Records of conversations: history, recordings and exports. */
+import type { CallRecords } from '../ports/call-records.ts';
 import path from 'node:path';
 import { CallerRules } from '../features/caller-rules/service.ts';
 import { sharedEndpoint } from '../features/pbx-config/site.ts';
@@ -69,14 +70,13 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
     directory,
     log,
     zone: config.siteZone,
-    records: {
-      async *read(from, until) {
-        const watched = refusals.watching((await made.promise).watching(callRecords));
-        yield* emergencies.watching(watched).read(from, until);
+    ...watchedSources(
+      {
+        records: callRecords,
+        others: new Map(directory.config().engines.map(({ node }) => [node, engineSite.otherRecords(node)])),
       },
-      caughtUpAt: () => callRecords.caughtUpAt(),
-    },
-    others: new Map(directory.config().engines.map(({ node }) => [node, engineSite.otherRecords(node)])),
+      async (source) => emergencies.watching(refusals.watching((await made.promise).watching(source))),
+    ),
     recordings: {
       ofCalls: async (ids) => (await made.promise).index.ofCalls(ids),
       withRecording: async (ids) => (await made.promise).index.withRecording(ids),
@@ -125,4 +125,24 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
   });
   stack.defer(() => exports.close());
   return { alerts, history, recordings, exports, callerRules };
+}
+
+/**
+ * The call records of all engines, as `watch` reads them: recordings, refusals and emergency calls at another engine are
+ * reported as those at the engine of this node.
+ */
+export function watchedSources(
+  given: { readonly records: CallRecords; readonly others: ReadonlyMap<string, CallRecords> },
+  watch: (source: CallRecords) => Promise<CallRecords>,
+): typeof given {
+  const watched = (source: CallRecords): CallRecords => ({
+    async *read(from, signal) {
+      yield* (await watch(source)).read(from, signal);
+    },
+    ...(source.caughtUpAt !== undefined && { caughtUpAt: () => source.caughtUpAt!() }),
+  });
+  return {
+    records: watched(given.records),
+    others: new Map([...given.others].map(([node, source]) => [node, watched(source)])),
+  };
 }
