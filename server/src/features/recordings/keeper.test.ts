@@ -105,6 +105,21 @@ test('recordings - of another node in a shared folder: playable, settled once it
   assert.equal((await rig.get('token-supervisor', `/${written}/audio`)).status, 200);
 });
 
+test('recordings - of the engine of a home node in a shared folder: stored once its engine closed the file, without a new link', async (t) => {
+  const rig = await recordingsRig(t, { shared: true });
+  const id = await rig.recordings().keeper.begin(rig.leg('far:1.2'));
+  await rig.write(id, openWav(8_000));
+  const recording = async () => (await rig.get('token-supervisor', `/${id}`)).body.recording;
+  rig.legs.clear();
+  rig.event('call.left', { leg: { leg_id: 'far:1.2' } });
+  await until('the end to be stored', async () => (await recording()).ended_at !== null);
+  await rig.write(id, wav(8_000));
+  await until('the recording to be stored', async () => {
+    await rig.clock.advance(1_000);
+    return (await recording()).state === 'stored';
+  });
+});
+
 test('recordings - no room on the disk: refused before the engine starts, without a row', async (t) => {
   const rig = await recordingsRig(t, { room_bytes: Infinity });
   await assert.rejects(

@@ -8,7 +8,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Conversations } from '../../ports/conversations.ts';
 import type { LiveLeg, LiveView, ModelInput } from '../../ports/live.ts';
 import type { RecordingKeeper } from '../../ports/recordings.ts';
-import type { RecordingFiles } from './files.ts';
+import type { Found, RecordingFiles } from './files.ts';
 import { isFileName, newRecordingId } from './ids.ts';
 import type { RecordingStore } from './store.ts';
 import type { RecordingRow } from './tables.ts';
@@ -195,13 +195,13 @@ export class Keeper implements RecordingKeeper {
         await conversations.touch([row.call]);
         return;
       }
-      if (!isOfNode(row, this.#deps.node) && (await this.#isWritten(row))) {
+      const found = await files.settled(row.file, this.#stop.signal);
+      if (!isOfNode(row, this.#deps.node) && this.#isWritten(found)) {
         // The engine of the former leader writes the file until its last call ends; then the sweep completes it.
         this.#running.delete(row.id);
         this.#ending.delete(row.id);
         return;
       }
-      const found = await files.settled(row.file, this.#stop.signal);
       if (at === null) await store.end(row.id, found?.written_ms ?? row.started_ms);
       if ((await store.byId(row.id))?.state === 'erased') await files.remove(row.file);
       else if (found === null) await store.settle(row.id, 'missing', null, null);
@@ -232,7 +232,7 @@ export class Keeper implements RecordingKeeper {
         if (row.ended_ms === null) this.#finish(row, clock.now());
         continue;
       }
-      if (!isOfNode(row, this.#deps.node) && (await this.#isWritten(row))) {
+      if (!isOfNode(row, this.#deps.node) && this.#isWritten(await files.look(row.file))) {
         certain = false;
         continue;
       }
@@ -255,8 +255,7 @@ export class Keeper implements RecordingKeeper {
     return certain;
   }
   /** True while the engine seems to write its file. */
-  async #isWritten(row: RecordingRow): Promise<boolean> {
-    const found = await this.#deps.files.look(row.file);
+  #isWritten(found: Found | null): boolean {
     return found?.closed === false && found.written_ms >= this.#deps.clock.now() - QUIET_MS;
   }
   /**
