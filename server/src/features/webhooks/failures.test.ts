@@ -257,6 +257,66 @@ test('webhooks - killed between the sending and the writing: the same webhook-id
   );
 });
 
+/** Lets the first attempts of event 1 fail, `last` of them. */
+async function failing(rig: WebhooksRig, id: number, last: number): Promise<void> {
+  rig.happen(1);
+  await attemptsOf(rig, id, last - 1);
+  await until('the last of these attempts', () => rig.one(id).retrying?.attempts === last);
+  await until('attempts to end', () => rig.webhooks.figures().under_way === 0);
+}
+const nextAttempt = (rig: WebhooksRig, id: number): Promise<void> =>
+  rig.clock.advance(Date.parse(rig.one(id).retrying!.next_attempt_at) - rig.clock.now());
+const logOf = async (rig: WebhooksRig, id: number) =>
+  (await rig.deliveries(id)).map(({ seq, state }) => [seq, state]);
+
+test('webhooks - killed right after an event was parked and its webhook was changed: the event is parked', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink(status(400));
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  await failing(rig, id, RETRY_SECONDS.length);
+  await nextAttempt(rig, id);
+  await until('the parking', () => rig.one(id).cursor === 1);
+  await rig.webhooks.service.rotate(admin, id);
+  await rig.restart({ crash: true });
+  assert.deepEqual(await logOf(rig, id), [[1, 'parked']]);
+});
+
+test('webhooks - killed after a write during which an event was parked: the event is sent again and parked', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink(status(400));
+  const { store } = rig.temp;
+  let gate = Promise.resolve();
+  let [waiting, most] = [0, Infinity];
+  await rig.restart({
+    store: {
+      ...store,
+      async transaction(work) {
+        waiting += 1;
+        await gate;
+        if ((most -= 1) < 0) throw new Error('this life is over');
+        return store.transaction(work);
+      },
+    },
+  });
+  const { id } = (await rig.create({ url: sink.url })).webhook;
+  await failing(rig, id, RETRY_SECONDS.length - 1);
+  await rig.webhooks.save();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  [gate, waiting, most] = [promise, 0, 1];
+  await nextAttempt(rig, id);
+  await until('a write of this attempt', () => waiting === 1);
+  await until('its end', () => rig.webhooks.figures().under_way === 0);
+  await nextAttempt(rig, id);
+  await until('the parking', () => rig.one(id).cursor === 1);
+  resolve();
+  await until('the next write', () => most < 0);
+  const sent = sink.received.length;
+  await rig.restart({ crash: true });
+  await until('the attempt of the next life', () => sink.received.length === sent + 1);
+  await until('its parking', () => rig.one(id).cursor === 1);
+  assert.deepEqual(await logOf(rig, id), [[1, 'parked']]);
+});
+
 test('webhooks - a restart continues the schedule, and disables no webhook that failed for a moment', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink(status(503));

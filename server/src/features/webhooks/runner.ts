@@ -5,7 +5,7 @@ import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import { Lane } from './lane.ts';
 import type { Hook, LaneDeps } from './lane.ts';
 import { KEPT_LINES } from './store.ts';
-import type { DeliveryRow, Group, WebhookStore } from './store.ts';
+import type { DeliveryRow, Group, InTransaction, Progress, Settings, WebhookStore } from './store.ts';
 import { createSubscription } from './subscription.ts';
 import type { FindOwner } from './subscription.ts';
 
@@ -34,6 +34,21 @@ function keepLine(lines: Map<number, DeliveryRow>, line: DeliveryRow): void {
   if (lines.size <= KEPT_LINES) return;
   const oldest = lines.values().find(({ state }) => state !== 'parked') ?? line;
   lines.delete(oldest.number);
+}
+/**
+ * Takes the log lines that wait, together with `progress` as it is now: progress beyond a parked event must never be
+ * stored without the line that holds the event.
+ */
+function takeGroup({ id, lines }: Running, settings: Settings | null, progress: Progress): Group {
+  const group = { id, settings, progress: JSON.stringify(progress), lines: [...lines.values()] };
+  lines.clear();
+  return group;
+}
+/** After a failed write: the lines wait again, in front of those since. */
+function putBack({ lines }: Running, group: Group): void {
+  const newer = [...lines.values()];
+  lines.clear();
+  for (const line of [...group.lines, ...newer]) keepLine(lines, line);
 }
 
 /** Runs the lanes and stores their progress. */
@@ -72,6 +87,16 @@ export class Runner {
   /** Throws `store_unavailable`; the changes stay pending then. */
   save(): Promise<void> {
     return this.#writes.run(() => this.#write());
+  }
+  /** Stores a change of a webhook, while no other write runs. Throws `store_unavailable`. */
+  async put(hook: Running, settings: Settings, progress: Progress, also: InTransaction): Promise<void> {
+    const group = takeGroup(hook, settings, progress);
+    try {
+      await this.#deps.store.save([group], also);
+    } catch (error) {
+      putBack(hook, group);
+      throw error;
+    }
   }
   start(hook: Hook): Running {
     const running: Running = { ...hook, lines: new Map(), settings_changed: false, lane: NO_LANE };
@@ -144,13 +169,7 @@ export class Runner {
     const pending = this.#notices;
     this.#notices = [];
     const taken = portion.map((hook) => {
-      const group: Group = {
-        id: hook.id,
-        settings: hook.settings_changed ? hook.settings : null,
-        progress: hook.progress,
-        lines: [...hook.lines.values()],
-      };
-      hook.lines.clear();
+      const group = takeGroup(hook, hook.settings_changed ? hook.settings : null, hook.progress);
       hook.settings_changed = false;
       return { hook, group };
     });
@@ -164,9 +183,7 @@ export class Runner {
     } catch (error) {
       this.#notices = [...pending, ...this.#notices];
       for (const { hook, group } of taken) {
-        const newer = [...hook.lines.values()];
-        hook.lines.clear();
-        for (const line of [...group.lines, ...newer]) keepLine(hook.lines, line);
+        putBack(hook, group);
         if (group.settings !== null) hook.settings_changed = true;
         this.#unsaved.add(hook);
       }

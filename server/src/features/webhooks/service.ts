@@ -324,7 +324,7 @@ export class WebhookService {
   /** Stores new settings; a lane that disabled the webhook meanwhile prevails. */
   async #put(hook: Running, next: Settings, progress: Progress, line: InTransaction): Promise<void> {
     const before = hook.settings;
-    await this.#parts.store.change(hook.id, next, progress, line);
+    await this.#parts.runner.put(hook, next, progress, line);
     const { enabled, disabled_reason, disabled_at } = hook.settings;
     hook.settings = hook.settings === before ? next : { ...next, enabled, disabled_reason, disabled_at };
   }

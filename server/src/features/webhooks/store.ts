@@ -118,8 +118,10 @@ export type DeliveryRow = Omit<Tables['webhook_deliveries'], 'webhook_id'>;
 /** Changes of one webhook, written together with those of others. */
 export interface Group {
   readonly id: number;
+  /** Null if they did not change. */
   readonly settings: Settings | null;
-  readonly progress: Progress;
+  /** `Progress` as JSON, taken together with the lines. */
+  readonly progress: string;
   readonly lines: readonly DeliveryRow[];
 }
 export type InTransaction = (trx: Transaction<unknown>) => Promise<void>;
@@ -166,7 +168,7 @@ async function saveGroup(trx: Transaction<Tables>, { id, settings, progress, lin
     .updateTable('webhooks')
     .set({
       ...(settings === null ? {} : settingsColumns(settings)),
-      progress: JSON.stringify(progress),
+      progress,
     })
     .where('id', '=', id)
     .execute();
@@ -234,16 +236,6 @@ export async function createWebhookStore(store: Store) {
           .executeTakeFirstOrThrow();
         await also(id)(untyped(trx));
         return id;
-      });
-    },
-    change(id: number, settings: Settings, progress: Progress, also: InTransaction): Promise<void> {
-      return change(async (trx) => {
-        await trx
-          .updateTable('webhooks')
-          .set({ ...settingsColumns(settings), progress: JSON.stringify(progress) })
-          .where('id', '=', id)
-          .execute();
-        await also(untyped(trx));
       });
     },
     remove(id: number, also: InTransaction): Promise<void> {
