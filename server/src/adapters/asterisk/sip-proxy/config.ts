@@ -72,6 +72,9 @@ export const blockedList = (networks: readonly string[]): ConfText =>
 const entry = (own: ConfText): ConfText => conf`
 request_route {
   $avp(class) = $(si{s.md5}{s.substr,0,4});
+  # Calls have a count of their own: a phone that registers with a wrong password silences no call, also to an emergency number.
+  if (is_method("INVITE")) $avp(class) = $avp(class) + "-calls";
+  $avp(peer) = $si + ":" + $sp;
   $avp(node) = 0;
   $avp(signed) = 0;
   $avp(begins) = 0;
@@ -80,7 +83,10 @@ request_route {
   if ($avp(node) == 0) {
     if (allow_source_address("1") || $ml > 16384) exit;
     # So that nobody can silence a trunk by requests that bear its address.
-    if ($sht(trunks=>$si) == 0 && ($sht(refused=>$avp(class)) > 20 || !pike_check_req())) exit;
+    if ($sht(trunks=>$si) == 0) {
+      if (!pike_check_req()) exit;
+      if ($sht(refused=>$avp(class)) > 20 && $sht(phones=>$avp(peer)) == 0) route(SILENT);
+    }
     if (!sanity_check("1511", "7")) exit;
     if ($rU =~ "[@?]") exit;
   }
@@ -99,7 +105,8 @@ request_route {
     if (!is_method("REGISTER")) add_contact_alias();
   }
   t_on_reply("BACK");
-  if (has_totag()) route(DIALOG);
+  # A REGISTER has no dialog; with a tag it would bring Path and Route of its own to the node.
+  if (has_totag() && !is_method("REGISTER")) route(DIALOG);
   if ($avp(node) == 1) route(FROM_NODE);
   if (is_method("OPTIONS") && $rU == $null) {
     sl_send_reply("200", "OK");
@@ -127,6 +134,10 @@ request_route {
 }
 `;
 const ways = (own: ConfText): ConfText => conf`
+# The engine checks no password of ACK, CANCEL and requests in a dialog, except REGISTER: phones can end and hold their calls.
+route[SILENT] {
+  if (is_method("REGISTER") || !(has_totag() || is_method("ACK|CANCEL"))) exit;
+}
 # The engine knows a trunk by this parameter. The line is written anew, so that nothing of the request can be taken for it.
 route[NAME_SOURCE] {
   $var(at) = $rd + ":" + $rp + ";${SOURCE}=" + $avp(source);
@@ -189,6 +200,8 @@ route[NO_NODE] {
 }
 onreply_route[BACK] {
   if ($avp(node) == 1) {
+    # Nodes send OPTIONS only to trunks and to phones that registered with their password.
+    if (is_method("OPTIONS")) $sht(phones=>$si:$sp) = 1;
     if (!is_method("REGISTER")) add_contact_alias();
   } else if ($avp(signed) == 0) {
     # Only a trunk is let in without a password.
@@ -196,6 +209,7 @@ onreply_route[BACK] {
   } else if (($rs == 401 || $rs == 407) && !($hdr(WWW-Authenticate) =~ "stale=true")) {
     # A 403 refuses the call, not the password: a class of numbers, a limit, or the other party.
     $var(refused) = $shtinc(refused=>$avp(class));
+    $sht(phones=>$avp(peer)) = $null;
   }
 }
 `;
@@ -265,6 +279,8 @@ modparam("pike", "reqs_density_per_unit", 400)
 modparam("htable", "htable", "refused=>size=12;autoexpire=300;initval=0;updateexpire=0;")
 # Addresses of trunks, for a day after their last call.
 modparam("htable", "htable", "trunks=>size=8;autoexpire=86400;initval=0;")
+# Addresses and ports of phones that answered OPTIONS of a node, which sends it every minute, and none with a refused password since.
+modparam("htable", "htable", "phones=>size=12;autoexpire=600;initval=0;")
 
 ${entry(at(listen))}
 ${ways(at(listen))}`;
