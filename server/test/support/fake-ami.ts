@@ -47,7 +47,7 @@ export interface FakeState {
   /** State by device, e.g. `PJSIP/1001-web`. */
   devices: Record<string, string>;
   parked: (FakeChannel & { slot: string; seconds: number })[];
-  contacts: { endpoint: string; uri: string; status?: string }[];
+  contacts: { endpoint: string; uri: string; path?: string; status?: string }[];
   /** The engine's own store, e.g. `/offhook/1001/dnd`. */
   store: Record<string, string>;
 }
@@ -242,7 +242,13 @@ const listRows = (
         complete: 'ContactListComplete',
         rows: state.contacts.map((c) => [
           'ContactList',
-          { ObjectType: 'contact', Endpoint: c.endpoint, Uri: c.uri, Status: c.status ?? 'Reachable' },
+          {
+            ObjectType: 'contact',
+            Endpoint: c.endpoint,
+            Uri: c.uri,
+            Path: c.path ?? '',
+            Status: c.status ?? 'Reachable',
+          },
         ]),
       };
     case 'DBGetTree': {

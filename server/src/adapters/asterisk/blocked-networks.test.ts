@@ -70,7 +70,7 @@ test('blocked networks - the engine rejects what comes from them and nothing els
   await desk.register();
 });
 
-test('blocked networks - the addresses of phones are read whole, however long a contact is', async (t) => {
+test('blocked networks - the addresses of phones are read whole, however long a contact is, also behind the SIP proxy', async (t) => {
   const uris = [
     'sip:1003@192.0.2.7:5060;ob',
     'sips:u:p@[2001:db8:1234:5678:9abc:def0:1234:5678]:5061;transport=tls',
@@ -78,8 +78,20 @@ test('blocked networks - the addresses of phones are read whole, however long a 
     'sip:198.51.100.9',
     'sip:1004@192.0.2.7:5062;x=a/b@203.0.113.1',
   ];
+  const proxied = (from: string) => ({
+    endpoint: '1004',
+    uri: 'sip:1004@10.1.2.3:5060',
+    path: `<sip:192.0.2.99:5060;lr;received=${from}>`,
+  });
   const fake = await startFakeAmi({
-    state: { contacts: uris.map((uri) => ({ endpoint: '1003', uri })) },
+    state: {
+      contacts: [
+        ...uris.map((uri) => ({ endpoint: '1003', uri })),
+        proxied('sip:203.0.113.77:40000'),
+        proxied('sip:203.0.113.78:40000%3Btransport%3Dtls'),
+        proxied('sip:[2001:db8::7]:40000'),
+      ],
+    },
   });
   t.after(() => fake.close());
   const instance = { ami_port: fake.port, ami_actions: fake.target.actions } as Instance;
@@ -87,6 +99,9 @@ test('blocked networks - the addresses of phones are read whole, however long a 
     '192.0.2.7',
     '2001:db8:1234:5678:9abc:def0:1234:5678',
     '198.51.100.9',
+    '203.0.113.77',
+    '203.0.113.78',
+    '2001:db8::7',
   ]);
 });
 

@@ -68,9 +68,13 @@ export const trunkAddresses = async (console: (text: string) => Promise<string>)
   );
 
 /*
- * PJSIPShowContacts   ContactList: Uri; without the contacts of trunks
+ * PJSIPShowContacts   ContactList: Uri Path; without the contacts of trunks
+ *
+ * Path of a phone behind the SIP proxy: <sip:proxy;lr;received=sip:192.0.2.7:5060%3Btransport%3Dtcp>. Its Uri may be any address.
  */
 const contactUri = header('Uri');
+const contactPath = header('Path');
+const RECEIVED = /;received=(sips?:[^;>%]+)/;
 /** Addresses at which phones are registered. Throws `AmiClosed` while there is no engine, and `ListVoid`. */
 export async function registeredAddresses(
   instance: Instance,
@@ -83,7 +87,8 @@ export async function registeredAddresses(
       'PJSIPShowContacts',
       {},
       (event, frame) => {
-        const address = event === 'ContactList' ? addressOf(frame.get(contactUri) ?? '') : null;
+        const from = RECEIVED.exec(frame.get(contactPath) ?? '')?.[1] ?? frame.get(contactUri) ?? '';
+        const address = event === 'ContactList' ? addressOf(from) : null;
         if (address !== null) found.add(address);
       },
       { signal: options.signal },
