@@ -167,6 +167,11 @@ export async function registerAddresses(
         failed.push(batch[at]!);
         log.debug({ endpoint: batch[at]!.endpoint, error: why }, 'a phone is not registered at this node');
       }
+      // Waiting for each of thousands, a standby could not take the lease for minutes.
+      if (results.every(({ status }) => status === 'rejected')) {
+        failed.push(...addresses.slice(i + AT_ONCE));
+        break;
+      }
     }
   } finally {
     await link.close();
