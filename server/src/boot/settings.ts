@@ -288,7 +288,7 @@ export const SETTINGS = {
   }),
   asterisk: setting({
     name: 'OFFHOOK_ASTERISK',
-    expects: 'the path of an Asterisk program, version 20 or later',
+    expects: 'the path of an Asterisk program, version 22 or later',
     initial: '',
     about:
       'An Asterisk to use instead of the one Offhook gets by itself; `asterisk` on the PATH is used too.',

@@ -83,7 +83,7 @@ test('asterisk - from packages: sounds/en and moh lie where the program looks fo
 
 test('asterisk - the one that is named is used as it is', async (t) => {
   const folder = temporary(t);
-  const explicit = says(folder, 'Asterisk 20.9.3');
+  const explicit = says(folder, 'Asterisk 22.9.3');
   const program = await obtainAsterisk({ cache: folder, explicit, path: '' });
   assert.deepEqual(
     {
@@ -92,19 +92,20 @@ test('asterisk - the one that is named is used as it is', async (t) => {
       modules_dir: program.modules_dir,
       origin: program.origin,
     },
-    { command: [explicit], version: '20.9.3', modules_dir: null, origin: explicit },
+    { command: [explicit], version: '22.9.3', modules_dir: null, origin: explicit },
   );
-  const certified = says(path.join(folder, 'certified'), 'Asterisk certified/20.7-cert5');
-  assert.equal((await obtainAsterisk({ cache: folder, explicit: certified, path: '' })).version, '20.7');
+  const certified = says(path.join(folder, 'certified'), 'Asterisk certified/22.7-cert5');
+  assert.equal((await obtainAsterisk({ cache: folder, explicit: certified, path: '' })).version, '22.7');
 });
 
 test('asterisk - one that is named and not usable is refused with what was expected, never replaced in silence', async (t) => {
   const folder = temporary(t);
-  const expected = /^OFFHOOK_ASTERISK=\S+: expected the path of an Asterisk program, version 20 or later/;
+  const expected = /^OFFHOOK_ASTERISK=\S+: expected the path of an Asterisk program, version 22 or later/;
   const cases: [string, RegExp][] = [
     [path.join(folder, 'missing'), /ENOENT/],
     [folder, /EACCES/],
     [says(path.join(folder, 'old'), 'Asterisk 18.26.4'), /this one is 18\.26\.4/],
+    [says(path.join(folder, 'lts'), 'Asterisk 20.16.0'), /this one is 20\.16\.0/],
     [says(path.join(folder, 'other'), 'FreeSWITCH 1.10'), /it answered to -V: FreeSWITCH/],
     ['/bin/false', /exit code 1/],
   ];
@@ -127,7 +128,7 @@ test('asterisk - one on the PATH is used when it is new enough, else the package
   const search = { ...options, path: path.join(folder, 'old'), progress: (l: string) => lines.push(l) };
   assert.equal((await obtainAsterisk(search)).origin, 'packages');
   assert.ok(mirror.requests.length > 0);
-  assert.match(lines[0] ?? '', /is not an Asterisk 20 or later/);
+  assert.match(lines[0] ?? '', /is not an Asterisk 22 or later/);
 });
 
 test('asterisk - it is tried again, further and further apart', async (t) => {

@@ -17,7 +17,8 @@ import {
 import type { ObtainPackagesOptions, UnpackedPackages } from './packages.ts';
 import { run } from './run.ts';
 
-const OLDEST = 20;
+/** Before 21 `Queue` has its arguments in another order. */
+const OLDEST = 22;
 const PACKAGES = ['asterisk', 'asterisk-core-sounds-en-gsm', 'asterisk-moh-opsound-gsm'];
 const VOICE = 'en_US_f_Allison';
 const DATA_FOLDERS = ['/usr/share/asterisk', '/var/lib/asterisk', '/usr/local/share/asterisk'];
@@ -193,10 +194,10 @@ export async function ownAsterisk(options: ObtainAsteriskOptions): Promise<strin
 }
 
 const WAYS_OUT =
-  'Ways out: set OFFHOOK_ASTERISK to an Asterisk 20 or later, put one on the PATH, or run the container file (compose.yaml)';
+  'Ways out: set OFFHOOK_ASTERISK to an Asterisk 22 or later, put one on the PATH, or run the container file (compose.yaml)';
 
 /**
- * The Asterisk to run: the configured one, else one on the PATH (version 20 or later), else Debian's packages without root.
+ * The Asterisk to run: the configured one, else one on the PATH (version 22 or later), else Debian's packages without root.
  * Errors: ProvisionError with one sentence for people; the signal's reason when aborted.
  */
 export async function obtainAsterisk(options: ObtainAsteriskOptions): Promise<AsteriskProgram> {
