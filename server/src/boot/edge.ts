@@ -157,6 +157,7 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
       use: (caller) => useOf(parts, caller),
       keyRights: (id) => apiKeys.rights(id),
       pair: () => sharedPair(parts),
+      ordered: async () => (await renewal?.ordered()) ?? null,
       sealingKey: sealingKey(sipKey),
       journal,
     });

@@ -1,12 +1,13 @@
-/** The leading node, as a web node finds and asks it. */
+/** The leading node, as a web node or a standby finds and asks it. */
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { ERRORS } from '@offhook/contract/errors.ts';
 import { ServiceError } from '../core/errors.ts';
+import { unseal } from '../core/seal.ts';
 import { noLeader } from '../http/forward.ts';
 import { PROOF_HEADER, prove } from '../http/node-proof.ts';
 import type { SeenNode } from '../ports/site-nodes.ts';
 import { CALL_PATH, partsOfCall } from './node-calls.ts';
-import type { NodeCall } from './node-calls.ts';
+import type { CertificateAnswer, NodeCall } from './node-calls.ts';
 import { SILENT_SECONDS } from '../features/nodes/state.ts';
 
 const CALL_MS = 5_000;
@@ -73,6 +74,18 @@ export class Leader {
       );
     }
   }
+}
+/** A certificate of the leading node, decrypted; null where it has none, or where this node has it already. */
+export async function certificateOf(
+  leader: Pick<Leader, 'call'>,
+  key: Buffer,
+  call: NodeCall & { readonly op: 'certificate' | 'ordered' },
+): Promise<unknown> {
+  const { sealed } = (await leader.call(call)) as CertificateAnswer;
+  if (sealed === null) return null;
+  const text = unseal(key, Buffer.from(sealed, 'base64'));
+  if (text === null) throw new Error('it is encrypted with the key of another site');
+  return JSON.parse(text.toString());
 }
 /** The error of a refusal by another node. */
 export function refusalOf(body: unknown): Error {

@@ -1,4 +1,4 @@
-/** Requests of web nodes to the leading node, in addition to the forwarded requests of clients. */
+/** Requests of web nodes and standbys to the leading node, in addition to the forwarded requests of clients. */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { checkJson } from '../core/json-check.ts';
@@ -7,6 +7,7 @@ import { seal } from '../core/seal.ts';
 import type { Stream } from '../delivery/stream.ts';
 import { PROOF_HEADER, proven } from '../http/node-proof.ts';
 import type { TlsPair } from '../http/secure.ts';
+import type { Ordered } from '../ports/certificates.ts';
 import type { App, Authenticator, Caller } from '../ports/http.ts';
 import type { Commands } from '../ports/operations.ts';
 import type { Credentials } from '../ports/stream.ts';
@@ -31,6 +32,8 @@ export type NodeCall =
     }
   /** `has`: hash of the certificate that the asking node shows; empty for none. */
   | { readonly op: 'certificate'; readonly has: string }
+  /** The same of the certificate that this node ordered by ACME, with the inputs of the order. */
+  | { readonly op: 'ordered'; readonly has: string }
   | { readonly op: 'view'; readonly wanted: Parameters<Stream['view']>[0] };
 export interface CallerAnswer {
   readonly caller: Caller | null;
@@ -38,7 +41,7 @@ export interface CallerAnswer {
   readonly lacks: boolean;
 }
 export interface CertificateAnswer {
-  /** The pair as JSON, encrypted for the nodes of the site, in base64; null where the asking node has it. */
+  /** The pair as JSON, encrypted for the nodes of the site, in base64; null where the asking node has it, or there is none. */
   readonly sealed: string | null;
 }
 export const certificateHash = (pem: string): string => hash('sha256', pem, 'base64url');
@@ -56,13 +59,15 @@ export interface NodeCallsDeps {
   readonly keyRights: (id: number) => Caller['key'];
   /** The certificate of this node. */
   readonly pair: () => Promise<TlsPair>;
-  /** Encrypts it for the other nodes. */
+  /** The one that this node ordered by ACME; null for none. */
+  readonly ordered: () => Promise<Ordered | null>;
+  /** Encrypts them for the other nodes. */
   readonly sealingKey: Buffer;
   readonly journal: { readonly epoch: string };
   readonly seq: () => number;
 }
 
-/** Route of the leading node for its web nodes; a caller without the secret of the site gets 404. */
+/** Route of the leading node for web nodes and standbys; a caller without the secret of the site gets 404. */
 export function nodeCallRoutes(app: App, deps: NodeCallsDeps): void {
   const { secret, stream, commands, authenticator, lacksFactor, use, keyRights, journal, seq } = deps;
   const callerNow = (caller: Caller): Caller => {
@@ -87,10 +92,11 @@ export function nodeCallRoutes(app: App, deps: NodeCallsDeps): void {
         const result = await commands.run({ caller: callerNow(caller), ip }, action, data, key);
         return { result, seq: seq() };
       }
-      case 'certificate': {
-        const pair = await deps.pair();
-        const same = certificateHash(pair.certificate) === call.has;
-        const sealed = same ? null : seal(deps.sealingKey, Buffer.from(JSON.stringify(pair)));
+      case 'certificate':
+      case 'ordered': {
+        const found = call.op === 'certificate' ? await deps.pair() : await deps.ordered();
+        const has = found === null || certificateHash(found.certificate) === call.has;
+        const sealed = has ? null : seal(deps.sealingKey, Buffer.from(JSON.stringify(found)));
         return { sealed: sealed?.toString('base64') ?? null } satisfies CertificateAnswer;
       }
       case 'view':

@@ -33,6 +33,7 @@ import { AddressCopy } from './contact-addresses.ts';
 import { StandbyCalls, drainCheck } from './drain.ts';
 import { serveMetrics } from './listen.ts';
 import { newerVersion } from './newer-version.ts';
+import { followOrdered } from './ordered-certificate.ts';
 import { sharedFilesCheck } from './shared-files.ts';
 import { holderOf, openSiteDatabase, whenReachable } from './server-site.ts';
 import { knownSite } from './site-id.ts';
@@ -137,6 +138,8 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     await (leads ? exchange.release() : exchange.stop());
     if (leads) await goOn().catch(() => undefined);
   });
+  const { renewal } = engineSite;
+  const seen = await followOrdered({ renewal, data: config.data, clock, log }, stop.signal);
   const calls = new StandbyCalls(exchange);
   let own: SeenNode | undefined;
   // A site that another node leads has a name.
@@ -179,6 +182,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
       if (!(await nodes.report(report()))) throw nameTaken(config.node!);
       const all = await nodes.list();
       own = all.find((node) => node.name === config.node);
+      seen(all);
       const found = await newerVersion(store);
       if (found !== null && newer === null) say(`Standby that cannot lead: ${found}`);
       newer = found;

@@ -7,7 +7,6 @@ import { messageOf } from '../core/errors.ts';
 import { replaceFile, textOf } from '../core/files.ts';
 import type { Log } from '../core/log.ts';
 import { certificatesOf } from '../core/pem.ts';
-import { unseal } from '../core/seal.ts';
 import type { Host } from '../http/host.ts';
 import type { TlsPair } from '../http/secure.ts';
 import type { CertificateFault, CertificateState } from '../ports/certificates.ts';
@@ -15,9 +14,9 @@ import type { Clock } from '../ports/clock.ts';
 import { ConfigError } from './config.ts';
 import type { Address } from './setting-values.ts';
 import type { Config } from './config.ts';
+import { certificateOf } from './leader.ts';
 import type { Leader } from './leader.ts';
 import { certificateHash } from './node-calls.ts';
-import type { CertificateAnswer } from './node-calls.ts';
 
 /** Interval between two questions for a renewed certificate, and between those for the first one, in ms. */
 const ASK_MS = 10_000;
@@ -85,11 +84,8 @@ export class WebCertificate {
     const { leader, key, log } = this.#deps;
     try {
       const has = this.#pair === null ? '' : certificateHash(this.#pair.certificate);
-      const { sealed } = (await leader.call({ op: 'certificate', has })) as CertificateAnswer;
-      if (sealed === null) return void this.#accepts(this.#pair!);
-      const text = unseal(key, Buffer.from(sealed, 'base64'));
-      if (text === null) throw new Error('it is encrypted with the key of another site');
-      const pair = JSON.parse(text.toString()) as TlsPair;
+      const pair = (await certificateOf(leader, key, { op: 'certificate', has })) as TlsPair | null;
+      if (pair === null) return void this.#accepts(this.#pair!);
       if (!this.#accepts(pair)) throw new Error(`${this.#fault!.code}: ${this.#fault!.detail}`);
       await mkdir(path.dirname(this.#files.key), { recursive: true, mode: 0o700 });
       await replaceFile(this.#files.key, pair.key);

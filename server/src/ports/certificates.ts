@@ -57,6 +57,12 @@ export interface RenewalState {
   /** The last order, where it failed. */
   readonly failed: { readonly detail: string; readonly next_try_at: number } | null;
 }
+/** An ordered certificate with its key, and the inputs of the order. */
+export interface Ordered {
+  readonly certificate: string;
+  readonly key: string;
+  readonly order: string;
+}
 /** Certificates of an authority that checks the names by itself (ACME). */
 export interface Renewal {
   /** Answers to its checks that are under way; null for none. */
@@ -67,4 +73,8 @@ export interface Renewal {
   state(): RenewalState;
   /** Orders when it is due, until the signal; the listeners that answer the checks must be up. */
   run(changed: (change: RenewalChange) => void, signal: AbortSignal): Promise<void>;
+  /** The certificate of the last order; null before the first one. */
+  ordered(): Promise<Ordered | null>;
+  /** Keeps what another node of the site ordered; false if it has a fault, or if this node would order something else. */
+  keep(ordered: Ordered): Promise<boolean>;
 }

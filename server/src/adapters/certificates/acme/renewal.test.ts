@@ -75,6 +75,27 @@ test('acme - a certificate by HTTP-01 is renewed at two thirds of its life; a fa
   assert.ok(share >= 0.666 && share < 0.687, String(share));
   const account = await readFile(acmeFiles(folder).account, 'utf8');
 
+  const ordered = await renewal.ordered();
+  assert.ok(ordered !== null);
+  const elsewhere = (names: readonly string[]) =>
+    new AcmeRenewal({
+      folder: path.join(folder, names.join()),
+      directory: pebble.directory,
+      names,
+      email: null,
+      kind: 'http-01',
+      trusted: pebble.trusted,
+      clock,
+      log: silent,
+    });
+  const standby = elsewhere(['localhost']);
+  assert.equal(await standby.ordered(), null);
+  assert.equal(await standby.keep({ ...ordered, key: account }), false);
+  assert.equal(await elsewhere(['example.com']).keep(ordered), false);
+  assert.equal(await standby.keep(ordered), true);
+  await standby.round(changed, never);
+  assert.deepEqual([standby.state().due_at, changes.length], [due, 2], 'another node orders none of its own');
+
   await renewal.round(changed, never);
   assert.equal(changes.length, 2, 'nothing is ordered before it is due');
   await clock.advance(due - clock.now());

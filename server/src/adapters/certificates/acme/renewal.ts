@@ -9,7 +9,7 @@ import { messageOf } from '../../../core/errors.ts';
 import { replaceFile, textOf } from '../../../core/files.ts';
 import { loadX509 } from '../../../core/x509.ts';
 import type { Log } from '../../../core/log.ts';
-import type { Renewal, RenewalChange, RenewalState } from '../../../ports/certificates.ts';
+import type { Ordered, Renewal, RenewalChange, RenewalState } from '../../../ports/certificates.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { certificatesOf } from '../../../core/pem.ts';
 import { faultOf } from '../check.ts';
@@ -111,15 +111,34 @@ export class AcmeRenewal implements Renewal {
     const { directory, names } = this.#options;
     return JSON.stringify({ directory, names });
   }
-  async #due(): Promise<number> {
+  async ordered(): Promise<Ordered | null> {
     const files = acmeFiles(this.#options.folder);
-    const [certificate, key, ordered] = await Promise.all([
+    const [certificate, key, order] = await Promise.all([
       textOf(files.certificate),
       textOf(files.key),
       textOf(files.order),
     ]);
-    if (certificate === null || key === null || ordered !== this.#ordered) return 0;
-    return faultOf(certificate, key, this.#options.clock.now()) === null ? dueAt(certificate) : 0;
+    return certificate === null || key === null || order === null ? null : { certificate, key, order };
+  }
+  async keep(ordered: Ordered): Promise<boolean> {
+    if (!this.#isSound(ordered)) return false;
+    await this.#write(ordered);
+    return true;
+  }
+  #isSound({ certificate, key, order }: Ordered): boolean {
+    return order === this.#ordered && faultOf(certificate, key, this.#options.clock.now()) === null;
+  }
+  async #due(): Promise<number> {
+    const last = await this.ordered();
+    return last !== null && this.#isSound(last) ? dueAt(last.certificate) : 0;
+  }
+  async #write({ certificate, key, order }: Ordered): Promise<void> {
+    const { folder } = this.#options;
+    const files = acmeFiles(folder);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await replaceFile(files.key, key);
+    await replaceFile(files.certificate, certificate);
+    await replaceFile(files.order, order);
   }
   async #account(file: string): Promise<KeyObject> {
     const known = await textOf(file);
@@ -156,9 +175,7 @@ export class AcmeRenewal implements Renewal {
     const key = await pemOfKey(keys.privateKey);
     const fault = faultOf(certificate, key, clock.now());
     if (fault !== null) throw new Error(`${fault.code}: ${fault.detail}`);
-    await replaceFile(files.key, key);
-    await replaceFile(files.certificate, certificate);
-    await replaceFile(files.order, this.#ordered);
+    await this.#write({ certificate, key, order: this.#ordered });
     return certificatesOf(certificate)[0]!.validToDate.getTime();
   }
 }

@@ -1,0 +1,51 @@
+/** The certificate that the leading node ordered by ACME, kept by a standby: from its first handshake as leader it shows the same one. */
+import { messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { Ordered, Renewal } from '../ports/certificates.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { SeenNode } from '../ports/site-nodes.ts';
+import { Leader, certificateOf } from './leader.ts';
+import { certificateHash } from './node-calls.ts';
+import { sealingKey, siteKey, siteSecret } from './site-key.ts';
+
+const ASK_MS = 10_000;
+const FIRST_MS = 1_000;
+
+export interface OrderedDeps {
+  /** Null where no certificate is ordered. */
+  readonly renewal: Renewal | null;
+  /** Folder of the data, which has the key of the site. */
+  readonly data: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+/** Asks the leading node until the signal. Returns the function that receives the nodes whenever they were seen. */
+export async function followOrdered(
+  { renewal, data, clock, log }: OrderedDeps,
+  signal: AbortSignal,
+): Promise<(nodes: readonly SeenNode[]) => void> {
+  const key = await siteKey(data);
+  const leader = new Leader(siteSecret(key, 'nodes'));
+  async function ask(to: Renewal): Promise<void> {
+    const own = await to.ordered();
+    const has = own === null ? '' : certificateHash(own.certificate);
+    const found = (await certificateOf(leader, sealingKey(key), { op: 'ordered', has })) as Ordered | null;
+    // Once this node leads, it orders by itself.
+    if (found === null || signal.aborted) return;
+    if (!(await to.keep(found))) throw new Error('it has a fault, or the settings of the order differ here');
+    log.info({}, 'the certificate that the leading node ordered is kept here');
+  }
+  async function follow(to: Renewal): Promise<void> {
+    let said = '';
+    while (!signal.aborted) {
+      const known = leader.url() !== null;
+      const why = known ? await ask(to).then(() => '', messageOf) : said;
+      if (why !== '' && why !== said && !signal.aborted)
+        log.warn({ error: why }, 'the certificate that the leading node ordered could not be kept here');
+      said = why;
+      await clock.sleep(known ? ASK_MS : FIRST_MS, signal).catch(() => undefined);
+    }
+  }
+  if (renewal !== null) void follow(renewal);
+  return (nodes) => leader.seen(nodes);
+}
