@@ -1,6 +1,7 @@
 /** Health checks that have words here: those of the service, `server/src/boot/health.ts` and `node.ts` beside it. */
 export const CHECK_NAMES = [
   'engine',
+  'engines',
   'engine_packages',
   'sip',
   'call',

@@ -1,5 +1,6 @@
 /** Checks of readiness and gauges of the service. */
 import { Reachability } from '@offhook/contract/extensions.ts';
+import { nodeId } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../core/clock.ts';
 import { descriptors, enough } from '../core/descriptors.ts';
 import type { Connectors } from '../features/connectors/feature.ts';
@@ -26,7 +27,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { Renewal } from '../ports/certificates.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LdapServer } from '../features/ldap/server.ts';
-import type { EngineWatch, Exchange } from '../ports/engine-site.ts';
+import type { EngineWatch, Exchange, Finding } from '../ports/engine-site.ts';
 import type { Firewall } from '../ports/firewall.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { LiveView } from '../ports/live.ts';
@@ -70,6 +71,7 @@ export interface Watched {
   readonly clock: Clock;
 }
 function engineChecks({
+  directory,
   engine,
   live,
   exchange,
@@ -124,6 +126,11 @@ function engineChecks({
       },
     },
     certificateCheck(() => exchange.certificate(), clock),
+    {
+      name: 'engines',
+      needed: false,
+      run: async () => enginesFinding({ directory, engine }),
+    },
     { name: 'ldap', needed: false, run: () => Promise.resolve(ldap.finding()) },
     { name: 'external_address', needed: false, run: () => Promise.resolve(externalAddress.finding()) },
     { name: 'sip_proxies', needed: false, run: () => Promise.resolve(trunkProxy.finding()) },
@@ -170,6 +177,27 @@ function engineChecks({
       },
     },
   ];
+}
+/** Other engines of the site: the service follows each of them, and each can send calls to all others. */
+export function enginesFinding({
+  directory,
+  engine,
+}: {
+  readonly directory: { config(): { readonly engines: readonly { readonly node: string }[] } };
+  readonly engine: Pick<Engine, 'node' | 'status'>;
+}): Finding {
+  const others = directory.config().engines.map(({ node }) => node);
+  if (others.length === 0) return { ok: true, detail: '' };
+  const all = [engine.node, ...others];
+  const troubles = all.flatMap((node) => {
+    const { link, reason, unreached = [] } = engine.status(nodeId(node));
+    if (link !== 'up') return node === engine.node ? [] : [`${node} is not followed: ${reason || link}`];
+    // The engine may still list one that the configuration does not have any more.
+    return unreached
+      .filter((other) => all.includes(other))
+      .map((other) => `calls from ${node} do not reach ${other}`);
+  });
+  return { ok: troubles.length === 0, detail: troubles.join('; ') };
 }
 function storeChecks({ config, loop, storeGaps, records, history }: Watched): readonly Check[] {
   return [

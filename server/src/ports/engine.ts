@@ -14,6 +14,8 @@ export interface EngineStatus {
   readonly since: number;
   readonly version: string | null;
   readonly boot_id: string | null;
+  /** Nodes of the other engines to which this one cannot send calls, as it found last; absent where that is not known. */
+  readonly unreached?: readonly string[];
   readonly counters: {
     readonly frames: number;
     readonly unknown: number;

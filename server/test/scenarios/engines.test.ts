@@ -385,6 +385,11 @@ describe('two engines of a site', () => {
     await until('the engine to be away', async () =>
       /Contact: +engine-\S+ +\S+ Unavail /.test(await engines.a.cli('pjsip show contacts')),
     );
+    await until(
+      'the state of the engine to name it',
+      () => joined.status(A).unreached?.includes('b') === true,
+    );
+    assert.deepEqual(joined.status(B).unreached, [], 'it can call this engine, as it found last');
     const call = await phones['1001'].invite('1002');
     await call.ended();
     assert.equal(call.status, 503);

@@ -79,6 +79,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     status: (): EngineStatus => ({
       node,
       ...link.status(),
+      unreached: flow.unreached,
       counters: { ...facts.counters(), drift: flow.drift, ...link.counters() },
     }),
     async *events(signal) {

@@ -65,6 +65,9 @@ export class FactFlow {
   get known(): Known {
     return this.#mirror;
   }
+  get unreached(): readonly string[] {
+    return this.#mirror.unreached;
+  }
   /** Number of differences between the state from facts and fresh snapshots, over all snapshots. */
   get drift(): number {
     return this.#drift;

@@ -12,6 +12,7 @@ import type {
   SignedIn,
 } from '../../ports/engine-state.ts';
 import { withContact, withRegistration } from '../../ports/trunk-facts.ts';
+import { ENGINE } from './conf/elsewhere.ts';
 import type { Known } from './events/decoding.ts';
 
 interface MirroredQueue {
@@ -45,6 +46,13 @@ export class Mirror implements Known {
   }
   channelsIn(bridge: BridgeId): ReadonlySet<ChannelId> {
     return this.#bridges.get(bridge) ?? NONE;
+  }
+
+  /** Nodes of the other engines of the site that do not answer OPTIONS of this one. */
+  get unreached(): readonly string[] {
+    return [...this.#devices].flatMap(([endpoint, state]) =>
+      endpoint.startsWith(ENGINE) && state === 'UNAVAILABLE' ? [endpoint.slice(ENGINE.length)] : [],
+    );
   }
 
   #patch(id: ChannelId, change: Partial<EngineChannel>): void {
