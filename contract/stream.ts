@@ -168,6 +168,12 @@ export const PollReply = z.object({
   epoch: z.string(),
   events: z.array(Envelope),
   cursor: z.int().describe('Cursor for the next request.'),
+  access: z
+    .string()
+    .optional()
+    .describe(
+      'Differs when the rights to the topics differ: take a snapshot where it is not the previous one.',
+    ),
   gap: Gap.nullable().describe('The events in between are no longer kept: take a snapshot.'),
   snapshot: z
     .array(z.object({ topic: z.string(), cursor: z.int(), data: z.unknown() }))

@@ -28,7 +28,7 @@ function framingFor(framing: Framing, who: Principal): Framing {
 
 /** A reader with a client connection behind it. */
 export abstract class Client extends Reader {
-  readonly framing: Framing;
+  framing: Framing;
   caller: Caller;
   readonly ip: string | null;
   /** Fields that its rights were computed from. */
@@ -62,6 +62,11 @@ export abstract class Client extends Reader {
   abstract restart(afterMs: number): void;
   /** Ends a client whose connection is closed or silent. */
   abstract vanish(): void;
+
+  /** Frames later events by `framing`, once the client is attached to the hub again. */
+  protected frameBy(framing: Framing): void {
+    this.framing = framingFor(framing, this.caller);
+  }
 
   get names(): readonly string[] {
     return namesOf(this.heard);

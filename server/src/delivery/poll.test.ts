@@ -75,6 +75,35 @@ test('poll - a cursor that cannot be resumed is a gap, with the state if request
   assert.equal((await ask(rig, 'topics=presence&cursor=3&epoch=x')).gap?.reason, 'epoch');
 });
 
+test('poll - a gap that is found while it waits has the state, too', async (t) => {
+  const rig = await streamRig(t);
+  for (const query of ['snapshot=true', 'snapshot=false']) {
+    const from = rig.journal.head;
+    const waiting = ask(rig, `topics=presence&cursor=${from}&wait=30&${query}`);
+    await waits(rig);
+    rig.commit(presence('1005'), presence('1005'), presence('1005'));
+    rig.store.trim(from + 3);
+    const reply = await waiting;
+    const gap = { from, to: from + 3, reason: 'cursor_outdated' };
+    assert.deepEqual([reply.cursor, reply.seqs, reply.gap], [from + 3, [], gap]);
+    assert.equal(reply.snapshot?.[0]?.cursor, query === 'snapshot=true' ? from + 3 : undefined);
+    await until('its end', () => rig.figure('offhook_stream_clients') === 0);
+  }
+});
+
+test('poll - `access` differs once the rights differ, also during a poll', async (t) => {
+  const rig = await streamRig(t);
+  const before = (await ask(rig, 'topics=queues&snapshot=true', 'agent')).access;
+  assert.equal((await ask(rig, 'topics=queues&cursor=0&wait=0', 'agent')).access, before);
+  const waiting = ask(rig, 'topics=queues&cursor=0&wait=30', 'agent');
+  await waits(rig);
+  rig.directory.setQueues(rig.directory.queues().filter(({ name }) => name !== 'sales'));
+  rig.commit(offer('support', '1003'));
+  const reply = await waiting;
+  assert.deepEqual(reply.seqs, [1]);
+  assert.notEqual(reply.access, before);
+});
+
 test('poll - rights, bad queries, and the end of the session while it waits', async (t) => {
   const rig = await streamRig(t);
   await assert.rejects(ask(rig, 'topics=queues&cursor=0'), /403 forbidden/);

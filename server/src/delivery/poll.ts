@@ -11,6 +11,7 @@ import { gapOf, reachOf } from './cursor.ts';
 import { admitted } from './clients.ts';
 import type { Parts } from './parts.ts';
 import type { Snapshot } from './snapshots.ts';
+import { accessOf } from '../rights/hearing.ts';
 import type { Heard } from '../rights/hearing.ts';
 
 const WAIT_SECONDS = 25;
@@ -47,14 +48,14 @@ class Poll extends Client {
   ask(heard: readonly Heard[]): Promise<Buffer> {
     this.heard = heard;
     this.#parts.clients.add(this);
-    this.#begin(performance.now() + SNAPSHOT_MS);
+    this.#begin(performance.now() + SNAPSHOT_MS, this.#query.cursor);
     return this.#answer.promise;
   }
-  #begin(by: number): void {
+  #begin(by: number, cursor: number | undefined): void {
     if (this.#ended) return;
     const { hub, journal, snapshots } = this.#parts;
-    const { cursor, wait = WAIT_SECONDS } = this.#query;
-    const gap = gapOf(this.#parts, this.#query);
+    const { wait = WAIT_SECONDS } = this.#query;
+    const gap = gapOf(this.#parts, { ...this.#query, cursor });
     if (cursor !== undefined && gap === null) {
       // A poll without a wait ends at the journal's head; a timer could fire before it.
       this.#timer = setTimeout(() => this.#finish(NOTHING), wait === 0 ? AT_ONCE_MS : wait * 1000);
@@ -63,7 +64,7 @@ class Poll extends Client {
     }
     let snapshot: Snapshot | null = null;
     if (this.#query.snapshot === 'true') {
-      snapshot = snapshots.take(this.heard, this.framing, () => this.#begin(by));
+      snapshot = snapshots.take(this.heard, this.framing, () => this.#begin(by, cursor));
       if (snapshot === null) {
         if (performance.now() < by) return;
         return this.#fail(
@@ -81,8 +82,11 @@ class Poll extends Client {
   caughtUp(): void {
     if (this.#query.wait === 0) this.#finish(NOTHING);
   }
-  missed(from: number, to: number): void {
-    this.#finish(NOTHING, { from, to, reason: 'cursor_outdated' });
+  /** The reply is then that of a cursor at `from`: the gap, and the state if requested. */
+  missed(from: number): void {
+    clearTimeout(this.#timer);
+    this.#parts.hub.leave(this);
+    this.#begin(performance.now() + SNAPSHOT_MS, from);
   }
   rightsChanged(): void {
     const { hub } = this.#parts;
@@ -113,7 +117,7 @@ class Poll extends Client {
       Buffer.concat([
         Buffer.from(`{"success":true,"epoch":"${this.#parts.journal.epoch}","events":[`),
         events.subarray(1),
-        Buffer.from(`],"cursor":${cursor},"gap":${JSON.stringify(gap)}`),
+        Buffer.from(`],"cursor":${cursor},"access":"${accessOf(this.heard)}","gap":${JSON.stringify(gap)}`),
         ...shown,
         Buffer.from('}'),
       ]),

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { offer, presence, streamRig } from '../../test/support/stream-rig.ts';
 import type { StreamRig } from '../../test/support/stream-rig.ts';
 import { openSse } from '../../test/support/sse-client.ts';
+import type { SseClient, SseMessage } from '../../test/support/sse-client.ts';
 import { until } from '../../test/support/until.ts';
 
 const open = (rig: StreamRig, query: string, level = 'user', headers = {}) =>
@@ -21,7 +22,9 @@ test('sse - a snapshot, then events whose id is their seq, and Last-Event-ID res
   assert.equal(first.response.headers.get('content-type'), 'text/event-stream; charset=utf-8');
   assert.equal(first.response.headers.get('cache-control'), 'no-store');
   const begun = await first.next('subscribed');
-  assert.deepEqual(begun.json, { epoch: rig.journal.epoch, topics: ['presence', 'calls/mine'], cursor: 1 });
+  const { access, ...rest } = begun.json;
+  assert.deepEqual(rest, { epoch: rig.journal.epoch, topics: ['presence', 'calls/mine'], cursor: 1 });
+  assert.match(String(access), /^[\w-]{16}$/);
   const snapshot = await first.next('snapshot');
   assert.deepEqual(snapshot.json, { topic: 'presence', cursor: 1, data: Object.fromEntries(rig.states) });
   rig.commit(presence('1005'), offer('support', '1003'), presence('1006'));
@@ -80,6 +83,60 @@ test('sse - a cursor that cannot be led on from is a gap with a snapshot after i
     client.stop();
   }
 });
+
+test('sse - a client that is cut off between `subscribed` and a gap has no id, so it gets the gap again', async (t) => {
+  const rig = await streamRig(t);
+  rig.commit(presence('1005'), presence('1005'), presence('1005'));
+  rig.store.trim(3);
+  const client = await open(rig, 'topics=presence&cursor=0');
+  await client.next('gap');
+  assert.deepEqual(
+    client.messages.map(({ event, id }) => [event, id]),
+    [
+      ['subscribed', ''],
+      ['gap', '3'],
+    ],
+  );
+  client.stop();
+});
+
+for (const [what, cause] of [
+  [
+    'a gap in mid-stream',
+    async (rig: StreamRig, client: SseClient) => {
+      rig.commit(offer('support', '1003'), offer('support', '1003'), offer('support', '1003'));
+      rig.store.trim(3);
+      assert.deepEqual((await client.next('gap')).json, { from: 0, to: 3, reason: 'cursor_outdated' });
+    },
+  ],
+  [
+    'a change of the rights',
+    async (rig: StreamRig) => {
+      rig.commit(offer('support', '1003'), offer('support', '1003'), offer('support', '1003'));
+      rig.directory.setQueues(rig.directory.queues().filter(({ name }) => name !== 'sales'));
+    },
+  ],
+] as const) {
+  test(`sse - after ${what} no message has an id until the snapshot`, async (t) => {
+    const rig = await streamRig(t, { heartbeatSeconds: 0.15 });
+    const client = await open(rig, 'topics=queues&snapshot=true', 'agent');
+    await client.next('snapshot');
+    rig.held = null;
+    await cause(rig, client);
+    const before = client.messages.length;
+    rig.commit(offer('support', '1003', 'last'));
+    const isLast = ({ data }: SseMessage) => data.includes('last');
+    await until('the event', () => client.messages.some(isLast));
+    await until('a heartbeat', () => client.messages.slice(before).some(({ comment }) => comment !== ''));
+    const known = client.messages.filter((one) => one.id !== '' && Number(one.id) > 3);
+    assert.deepEqual(known, [], 'an id after the gap, before the state');
+    rig.held = [];
+    assert.equal((await client.next('snapshot')).id, '4');
+    rig.commit(offer('support', '1003', 'after'));
+    await until('the next event', () => client.messages.some(({ id }) => id === '5'));
+    client.stop();
+  });
+}
 
 test('sse - heartbeats carry the safe cursor, and the end of the session ends it at once', async (t) => {
   const rig = await streamRig(t, { heartbeatSeconds: 0.15 });

@@ -11,6 +11,7 @@ import { gapOf, reachOf } from './cursor.ts';
 import { admitted } from './clients.ts';
 import type { Parts } from './parts.ts';
 import type { Snapshot } from './snapshots.ts';
+import { accessOf } from '../rights/hearing.ts';
 import type { Heard } from '../rights/hearing.ts';
 
 const FULL = 64 * 1024;
@@ -21,12 +22,19 @@ const END = Buffer.from('\n\n');
 
 const named = (event: string, data: object, id?: number): Buffer =>
   Buffer.from(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`);
+const DATA = Buffer.from('data: ');
 const SSE: Framing = {
   name: 'sse',
   chained: false,
   event: (json, seq) => Buffer.concat([Buffer.from(`id: ${seq}\ndata: `), json, END]),
   snapshot: (topic, cursor, json) =>
     Buffer.from(`event: snapshot\ndata: {"topic":"${topic}","cursor":${cursor},"data":${json}}\n\n`),
+};
+/** While a snapshot is missing: a client that is cut off before it must not resume after these events. */
+const WITHOUT_IDS: Framing = {
+  ...SSE,
+  name: 'sse without ids',
+  event: (json) => Buffer.concat([DATA, json, END]),
 };
 type Query = z.output<typeof EventsQuery>;
 
@@ -83,9 +91,12 @@ class EventSource extends Client {
     }
     const from = resumes ? cursor : head;
     const topics = this.heard.map((one) => one.topic);
+    const access = accessOf(this.heard);
+    // The last of these messages has the id: a client that was cut off before it gets all of them again.
     const id = snapshot === null ? from : undefined;
-    this.send(named('subscribed', { epoch: journal.epoch, topics, cursor: from }, id));
-    if (gap !== null) this.send(named('gap', { from: cursor, to: head, reason: gap }));
+    const opened = { epoch: journal.epoch, topics, cursor: from, access };
+    this.send(named('subscribed', opened, gap === null ? id : undefined));
+    if (gap !== null) this.send(named('gap', { from: cursor, to: head, reason: gap }, id));
     if (snapshot !== null) this.#show(snapshot);
     this.#resuming = resumes;
     if (hub.attach(this, this.names, from, from)) this.caughtUp();
@@ -112,13 +123,14 @@ class EventSource extends Client {
     if (this.#resuming) {
       this.#resuming = false;
       const cursor = hub.positionOf(this);
-      this.send(named('resumed', { cursor }, cursor));
+      this.send(named('resumed', { cursor }, this.#toShow.length === 0 ? cursor : undefined));
     }
     if (this.#toShow.length === 0 || this.#ended || !hub.bringUp(this)) return;
     const snapshot = snapshots.take(this.#toShow, this.framing, () => this.caughtUp());
     if (snapshot === null) return;
     this.#toShow = [];
     this.#show(snapshot);
+    this.#reattach();
   }
   /** Only the last one has an id: a client that was cut off earlier must get all of them again. */
   #show({ cursor, frames }: Snapshot): void {
@@ -129,16 +141,24 @@ class EventSource extends Client {
   }
   missed(from: number, to: number): void {
     this.#resuming = false;
-    this.send(named('gap', { from, to, reason: 'cursor_outdated' }));
-    if (this.#query.snapshot === 'true') this.#toShow = this.heard;
+    const shows = this.#query.snapshot === 'true';
+    this.send(named('gap', { from, to, reason: 'cursor_outdated' }, shows ? undefined : to));
+    if (!shows) return;
+    this.#toShow = this.heard;
+    this.#reattach();
   }
   rightsChanged(changed: readonly Heard[]): void {
     if (this.mode === 'idle') return;
-    const { hub } = this.#parts;
     if (this.#query.snapshot === 'true') {
       const topics = new Set([...changed, ...this.#toShow].map((one) => one.topic));
       this.#toShow = this.heard.filter((one) => topics.has(one.topic));
     }
+    this.#reattach();
+  }
+  /** Continues at the same position, with or without ids. */
+  #reattach(): void {
+    const { hub } = this.#parts;
+    this.frameBy(this.#toShow.length === 0 ? SSE : WITHOUT_IDS);
     if (hub.attach(this, this.names, hub.positionOf(this), this.last)) this.caughtUp();
   }
   tooSlow(): void {
