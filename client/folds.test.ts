@@ -65,13 +65,9 @@ function snapshots(view: ReturnType<typeof createModel>['view']) {
     parking: { as_of: rfc3339(T0), stale: false, parked: view.parked().map(wireParked) },
   });
 }
-/**
- * In order of key, without what only the next event tells: whose number and name a leg shows, and that somebody who is in no
- * queue is not an agent any more.
- */
+/** In order of key, without what only the next event tells: whose number and name a leg shows. */
 const shown = (records: Map<string, object>): unknown =>
   [...records]
-    .filter(([, value]) => !('session' in value) || value.session === 'logged_in')
     .map(([key, value]) => {
       if (!('dialled' in value)) return [key, value] as const;
       const { dialled, started_at, answered_at, customer, legs } = value as CallState;
@@ -269,6 +265,34 @@ test('folds - the figures of a queue are those of its newest queue.stats, also o
   assert.equal(after(tell('queue.stats', stats))?.stats?.waiting, 3);
   const fresh = after(tell('queue.stats', { ...stats, queue: 'new' }), new Map());
   assert.deepEqual([fresh?.name, fresh?.stats?.waiting, fresh?.callers], ['new', 3, []]);
+});
+test('folds - a deleted queue leaves, and events of its last callers do not bring it back', () => {
+  const { queues } = FOLDS;
+  const removed = tell('queue.removed', { queue: 'support' });
+  assert.deepEqual(queues.after(new Map([['support', start]]), removed), [
+    { key: 'support', value: undefined },
+  ]);
+  const ref = { queue: 'support', call_id: 'call-a', leg_id: 'a', caller: { number: 'a', name: '' } };
+  for (const type of ['queue.caller_left', 'queue.caller_abandoned', 'queue.caller_changed']) {
+    assert.deepEqual(queues.after(new Map(), tell(type, { ...ref, waited_seconds: 1 })), [], type);
+  }
+  for (const type of ['offer.accepted', 'offer.timeout', 'offer.rejected', 'offer.canceled'])
+    assert.deepEqual(queues.after(new Map(), tell(type, { queue: 'support', offer_id: 'o1' })), [], type);
+});
+test('folds - a created queue appears with its settings, and changed settings keep its callers', () => {
+  const settings = { number: '500', title: 'Support', strategy: 'ringall' };
+  const seconds = { ring_seconds: 20, wrap_up_seconds: 5, max_wait_seconds: 0 };
+  const changed = tell('queue.changed', { queue: 'support', ...settings, ...seconds });
+  const state = { name: 'support', ...settings, ...seconds };
+  assert.deepEqual(after(changed, new Map()), { ...state, callers: [], offers: [], stats: null });
+  assert.deepEqual(after(changed), { ...start, ...state });
+});
+test('folds - a removed extension and agent leave', () => {
+  const gone = [{ key: '1005', value: undefined }];
+  assert.deepEqual(FOLDS.presence.after(new Map(), tell('presence.removed', { extension: '1005' })), gone);
+  const agent = { extension: '1005', session: 'logged_out' };
+  const removed = tell('agent.removed', { extension: '1005', queue: null, agent });
+  assert.deepEqual(FOLDS.agents.after(new Map(), removed), gone);
 });
 test('folds - a call that another was joined into is as old as the older one', () => {
   const call = {

@@ -9,6 +9,7 @@ import type { ParkedCall, SlotFreed } from '@offhook/contract/parking.ts';
 import type { Presence } from '@offhook/contract/extensions.ts';
 import type { Queue, QueueCaller } from '@offhook/contract/queues.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
+import type { EventType } from '@offhook/contract/events.ts';
 import type { StreamEvent } from './events.ts';
 
 export type PresenceState = Presence & { readonly extension: string };
@@ -71,8 +72,10 @@ const by = <T>(list: readonly T[], key: (item: T) => string): Map<string, T> =>
 
 export const presenceFold: Fold<PresenceState> = {
   read: (data) => by((data as SnapshotData<'presence'>).extensions, (one) => one.extension),
-  after: (_records, event) =>
-    event.type === 'presence.changed' ? [{ key: event.data.extension, value: event.data }] : NONE,
+  after(_records, event) {
+    if (event.type === 'presence.changed') return [{ key: event.data.extension, value: event.data }];
+    return event.type === 'presence.removed' ? [{ key: event.data.extension, value: undefined }] : NONE;
+  },
 };
 
 /** Agents without their queues, because an event reports only one of them; `client.agents.get` has all. */
@@ -87,7 +90,7 @@ export const agentsFold: Fold<AgentSummary> = {
   after(_records, event) {
     if (!event.type.startsWith('agent.') || !('agent' in event.data)) return NONE;
     const { agent } = event.data;
-    return [{ key: agent.extension, value: agent }];
+    return [{ key: agent.extension, value: event.type === 'agent.removed' ? undefined : agent }];
   },
 };
 
@@ -111,11 +114,21 @@ export const queuesFold: Fold<QueueState> = {
   after(records, event) {
     if (!event.type.startsWith('queue.') && !event.type.startsWith('offer.')) return NONE;
     const name = (event.data as { queue: string }).queue;
-    const queue = records.get(name) ?? { ...EMPTY, name, callers: [], offers: [], stats: null };
+    if (event.type === 'queue.removed') return [{ key: name, value: undefined }];
+    const known = records.get(name);
+    if (known === undefined && !BEGINS.has(event.type)) return NONE;
+    const queue = known ?? { ...EMPTY, name, callers: [], offers: [], stats: null };
     const changed = queueAfter(queue, event);
     return changed === queue ? NONE : [{ key: name, value: changed }];
   },
 };
+/** Events of a queue that exists; the others may follow the removal of their queue. */
+const BEGINS: ReadonlySet<string> = new Set<EventType>([
+  'queue.changed',
+  'queue.caller_joined',
+  'queue.stats',
+  'offer.created',
+]);
 function queueAfter(queue: QueueState, event: StreamEvent): QueueState {
   const others = (leg: string): QueueCaller[] => queue.callers.filter(({ id }) => id !== leg);
   const insert = (caller: QueueCaller): QueueState => ({
@@ -157,6 +170,10 @@ function queueAfter(queue: QueueState, event: StreamEvent): QueueState {
     case 'offer.rejected':
     case 'offer.canceled':
       return { ...queue, offers: queue.offers.filter((o) => o.offer_id !== event.data.offer_id) };
+    case 'queue.changed': {
+      const { queue: _name, ...settings } = event.data;
+      return { ...queue, ...settings };
+    }
     case 'queue.stats':
       return { ...queue, stats: event.data };
     default:

@@ -14,6 +14,7 @@ import { CallbackChange } from './callbacks.ts';
 import { CallCustomer, PhonebookChange } from './phonebook.ts';
 import { NightSwitchChange } from './night-switches.ts';
 import { PathFault, PathWay } from './path-check.ts';
+import { Queue } from './queues.ts';
 import { TrunkChange } from './trunks.ts';
 import { QueueStats } from './wallboard.ts';
 
@@ -94,6 +95,11 @@ export const EVENT_DATA = {
   'presence.changed': Presence.extend({ extension: z.string() }).describe(
     'Reachability, activity or status of an extension changed; carries the whole presence.',
   ),
+  'presence.removed': z
+    .object({ extension: z.string() })
+    .describe(
+      'An extension is in the directory no longer: it was deleted, or its person is not active any more.',
+    ),
   'call.started': CallRef.extend({ leg: Leg, dialled: z.string(), placed: Placed.optional() }).describe(
     'The first leg of a call was created.',
   ),
@@ -346,6 +352,24 @@ export const EVENT_DATA = {
   'agent.not_responding': AgentRef.extend({ missed: z.int() }).describe(
     'The agent missed too many offers in a row and was taken out by the system.',
   ),
+  'agent.removed': AgentRef.describe(
+    'The extension is not an agent any more: it is a member of no queue, and may work in none. It follows the last `agent.logged_out`.',
+  ),
+  'queue.changed': Queue.pick({
+    number: true,
+    title: true,
+    strategy: true,
+    ring_seconds: true,
+    wrap_up_seconds: true,
+    max_wait_seconds: true,
+  })
+    .extend({ queue: z.string() })
+    .describe('A queue was created, or its settings changed; carries all of these settings.'),
+  'queue.removed': z
+    .object({ queue: z.string() })
+    .describe(
+      'A queue was deleted. Callers that still wait in it leave it by their own events, which can follow.',
+    ),
   'queue.stats': QueueStats.describe(
     "The queue's figures of today and what is in it now; every event is the whole state.",
   ),

@@ -1,5 +1,6 @@
 /** The composition root: all parts in the order of their creation; they are released in reverse. */
 import { dynamicMembers, siteEvent } from '../features/pbx-config/live.ts';
+import { followQueues } from '../features/queues/changes.ts';
 import type { Flusher } from '../adapters/sqlite/flusher.ts';
 import { systemClock } from '../core/clock.ts';
 import type { PasswordCost } from '../features/sessions/password.ts';
@@ -200,6 +201,8 @@ async function beginLoop(
   });
   for (const feature of features.toReversed()) stack.defer(() => feature.close?.());
   stack.defer(directory.onChange(() => loop.tell(siteEvent(directory.config(), clock.now()))));
+  const settings = () => directory.config().queues;
+  stack.defer(followQueues({ directory, settings, publish: loop.publish, clock }));
   await agents.ensureSeedMembers(dynamicMembers(directory.config()));
 }
 

@@ -16,19 +16,21 @@ export function tellAgents(s: State, t: Turn): void {
     const next = notes.length === 0 && isAtRest(s, agent) ? before : derive(s, t, agent);
     agent.view = null;
     agent.summary = next;
-    const gone = agent.members.length === 0 && !s.site.agents.has(extension);
+    const gone = s.synced && agent.members.length === 0 && !s.site.agents.has(extension);
     if (gone) s.agents.delete(extension);
     // An unchanged summary was already published.
-    if (next === before && notes.length === 0) continue;
-    for (const note of notes) {
-      const { type, queue } = note;
+    if (next !== before || notes.length > 0) {
       const subject = `agents/${extension}`;
-      if (type === 'agent.not_ready') {
-        emit(t, type, subject, { extension, queue, reason: note.reason, since: note.since, agent: next });
-      } else emit(t, type, subject, { extension, queue, agent: next });
+      for (const note of notes) {
+        const { type, queue } = note;
+        if (type === 'agent.not_ready') {
+          emit(t, type, subject, { extension, queue, reason: note.reason, since: note.since, agent: next });
+        } else emit(t, type, subject, { extension, queue, agent: next });
+      }
+      const said = tellDifference(s, t, agent, next, notes.length > 0);
+      if (said || notes.length > 0) agent.published = next;
     }
-    const said = tellDifference(s, t, agent, next, notes.length > 0);
-    if (said || notes.length > 0) agent.published = next;
+    if (gone) emit(t, 'agent.removed', `agents/${extension}`, { extension, queue: null, agent: next });
   }
   t.agents.clear();
 }

@@ -11,6 +11,8 @@ import {
   channel,
   checkpointOf,
   member,
+  site,
+  snapshot,
   types,
 } from '../../test/support/model-scene.ts';
 
@@ -68,8 +70,33 @@ test('pbx agents - an extension without queue and list is not an agent', () => {
   assert.deepEqual(scene.view.agent('1003')?.members, []);
   scene.member('support', '1001');
   assert.equal(scene.view.agent('1001')?.members.length, 1);
-  scene.send({ type: 'queue.member_removed', queue: 'support', interface: iface('1001') });
+  const left = scene.send({ type: 'queue.member_removed', queue: 'support', interface: iface('1001') });
   assert.equal(scene.view.agent('1001'), undefined);
+  assert.deepEqual(
+    left.flatMap((one) => (one.subject === 'agents/1001' ? [one.type] : [])),
+    ['agent.logged_out', 'agent.removed'],
+  );
+});
+
+test('pbx agents - an agent that may work in no queue any more is removed, also if that was changed during a stop', () => {
+  const scene = new Scene();
+  const without = { ...site(), queues: site().queues.map((queue) => ({ ...queue, agents: ['1002'] })) };
+  const removed = (events: readonly DomainEvent[]) =>
+    events.flatMap((one) => (one.type === 'agent.removed' ? [one.data.extension] : []));
+  assert.deepEqual(removed(scene.model.step({ ...without, at: scene.at })), ['1003']);
+
+  const model = createModel();
+  model.step(site());
+  const before = new Scene();
+  before.member('support', '1003');
+  before.send({ type: 'queue.member_removed', queue: 'support', interface: iface('1003') });
+  model.committed(before.published);
+  const next = createModel();
+  next.restore(checkpointOf(model), []);
+  assert.deepEqual(removed(next.step({ ...without, at: T0 })), []);
+  const taken = next.step({ type: 'engine.snapshot', at: T0, why: 'connect', snapshot: snapshot() });
+  assert.deepEqual(removed(taken), ['1003']);
+  assert.equal(next.view.agent('1003'), undefined);
 });
 
 /** 1002 takes a queue call from 1001: over an internal pair that is then optimised away. */

@@ -194,6 +194,12 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
     case 'presence.changed':
       presence.set(event.data.extension, event.data);
       return;
+    case 'presence.removed':
+      presence.delete(event.data.extension);
+      return;
+    case 'agent.removed':
+      facts.agents.delete(event.data.extension);
+      return;
     default:
       return;
   }

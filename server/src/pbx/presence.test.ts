@@ -6,7 +6,7 @@ import type { DeviceState, ExtensionFeatures } from '../ports/engine-state.ts';
 import type { LiveModel, Said } from '../ports/live.ts';
 import { createModel } from './model.ts';
 import { activityOf, reachabilityOf } from './presence.ts';
-import { Scene, site } from '../../test/support/model-scene.ts';
+import { Scene, checkpointOf, site } from '../../test/support/model-scene.ts';
 
 const rows: readonly [DeviceState[], string, string, string][] = [
   [['NOT_INUSE', 'UNAVAILABLE', 'UNAVAILABLE'], 'online', 'idle', 'available'],
@@ -113,11 +113,37 @@ test('pbx presence - a changed site: new extensions take the engine’s known st
   scene.device('1001', 'INUSE');
   assert.equal(scene.view.extension('2001'), undefined);
   const version = scene.view.presence_version;
-  scene.model.step({ ...site(['1002', '2001']), at: scene.at });
+  const events = scene.model.step({ ...site(['1002', '2001']), at: scene.at });
+  const removed = events.flatMap((one) => (one.type === 'presence.removed' ? [one.data.extension] : []));
+  assert.deepEqual(removed, ['1001', '1003', '1004']);
   assert.equal(scene.view.extension('2001')?.activity, 'in_call');
   assert.equal(scene.view.extension('1001'), undefined);
   const changed = scene.view.changedSince(version) ?? [];
   assert.ok(changed.includes('2001') && changed.includes('1001') && !changed.includes('1002'));
+});
+
+test('pbx presence - an extension that was removed while the service was stopped is removed at its start, once', () => {
+  const scene = new Scene();
+  scene.device('1001', 'INUSE');
+  const written = (model: LiveModel, events: readonly DomainEvent[]): string => {
+    model.committed(events);
+    return checkpointOf(model);
+  };
+  const told = (text: string): readonly DomainEvent[] => {
+    const model = createModel();
+    model.restore(text, []);
+    return model.step(site(['1002']));
+  };
+  const model = createModel();
+  model.step(site());
+  const text = written(model, scene.published);
+  const events = told(text);
+  assert.deepEqual(
+    events.map(({ type, data }) => [type, data]),
+    [['presence.removed', { extension: '1001' }]],
+  );
+  model.restore(text, events);
+  assert.deepEqual(told(checkpointOf(model)), []);
 });
 
 test('pbx presence - a leg belongs to an extension from the site’s change on', () => {

@@ -78,6 +78,7 @@ export function changedSince(s: State, version: number): readonly string[] | nul
 
 /** Removes an extension that is no longer in the directory. */
 export function dropExtension(s: State, extension: string): void {
+  s.publishedPresence.delete(extension);
   if (s.extensions.delete(extension)) bumpPresence(s, extension);
 }
 

@@ -7,7 +7,7 @@ import { extensionOf, keepsPerson } from './channels.ts';
 import { setChannel } from './leg-state.ts';
 import { deviceSeen, dropExtension, refreshPresence } from './presence.ts';
 import { followPhones, seatAll } from './shared-phones.ts';
-import { addTo, takeFrom } from './state.ts';
+import { addTo, emit, takeFrom } from './state.ts';
 import { followTrunks } from './trunks.ts';
 import type { SiteIndex, State, Turn } from './state.ts';
 
@@ -46,8 +46,11 @@ function indexOf(event: SiteEvent, signed: State['signed']): SiteIndex {
 export function applySite(s: State, t: Turn, event: SiteEvent): void {
   const before = s.site;
   s.site = indexOf(event, s.signed);
-  for (const extension of before.devices.keys()) {
-    if (!s.site.devices.has(extension)) dropExtension(s, extension);
+  // After a restart, the extensions of the former site are known only from the journal.
+  for (const extension of new Set([...before.devices.keys(), ...s.publishedPresence.keys()])) {
+    if (s.site.devices.has(extension)) continue;
+    dropExtension(s, extension);
+    emit(t, 'presence.removed', `presence/${extension}`, { extension });
   }
   for (const ch of s.channels.values()) {
     const extension = extensionOf(s, ch);

@@ -1,7 +1,7 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import type { EngineEventOf } from '../ports/engine-events.ts';
 import type { DeviceState, EngineChannel, EngineSnapshot } from '../ports/engine-state.ts';
-import { noteAgent } from './agent-state.ts';
+import { noteAgent, touchAgent } from './agent-state.ts';
 import { agentOf, closeResumed, memberRemoved, memberSeen } from './agents.ts';
 import { legBeside } from './leg-beside.ts';
 import { endCall, relink } from './calls.ts';
@@ -45,6 +45,9 @@ export function applySnapshot(s: State, t: Turn, { snapshot, why }: EngineEventO
     if (ch.bridge !== null && bridged.get(ch.id)?.bridge !== ch.bridge) bridgeLeft(s, t, ch.bridge, ch.id);
   }
   seeQueues(s, t, snapshot, present);
+  // After a restart, an agent of the former site is known only from the journal.
+  for (const { extension, members } of s.agents.values())
+    if (members.length === 0 && !s.site.agents.has(extension)) touchAgent(t, extension);
   for (const ch of s.channels.values()) {
     if (!present.has(ch.id)) channelGone(s, t, ch.id, null, '');
   }

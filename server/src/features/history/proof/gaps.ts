@@ -27,8 +27,11 @@ const KEPT = 200;
 /** A lost link is reported after at most this silence of its engine (`SILENCE_MS` of the connection, and one tick). */
 const UNNOTICED_MS = 10_000;
 
-/** Events caused by the engine; others are also published while the link is down, e.g. findings of the history. */
-const HEARD = /^(engine|call|offer|agent|presence)\.|^queue\.caller_(?!settled)/;
+/**
+ * Events caused by the engine; others are also published while the link is down, e.g. findings of the history, and extensions
+ * that an apply deletes.
+ */
+const HEARD = /^(engine|call|offer)\.|^(agent|presence)\.(?!removed)|^queue\.caller_(?!settled)/;
 export const isHeard = ({ type }: { readonly type: string }): boolean => HEARD.test(type);
 /** After a failover the leading node has another name, so null stands for its engine. */
 const engineOf = (node: string | undefined, others: readonly string[]): string | null =>
