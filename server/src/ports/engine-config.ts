@@ -68,9 +68,10 @@ export interface EngineConfig {
    * Replaces files atomically (written aside, flushed, renamed; the folder flushed) and keeps the previous version as
    * `<name>.bak`. A file with equal bytes is not touched. Returns the names that changed, and those that the running engine may
    * not have loaded: written since its start, by this or an earlier service, without a `verify` that found no difference. After
-   * an error each file is either old or new; `onDisk` shows which.
+   * an error each file is either old or new; `onDisk` shows which. A new PIN of a mailbox ends the one that its owner chose by
+   * phone. `back`: the files are those before a write that is undone, which restores these chosen PINs.
    */
-  write(files: EngineFiles): Promise<readonly string[]>;
+  write(files: EngineFiles, back?: boolean): Promise<readonly string[]>;
   /** Makes the live engine load the named files, only the parts they belong to, in an order that keeps references valid. */
   reload(names: readonly string[], signal?: AbortSignal): Promise<void>;
   /**

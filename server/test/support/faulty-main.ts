@@ -74,9 +74,9 @@ function faulty(real: EngineConfig, folder: string): EngineConfig {
       if (log !== undefined) proven.set('logger.conf', `${proven.get('logger.conf')}${log} => error\n`);
       return real.prove(proven, signal);
     },
-    async write(files) {
+    async write(files, back) {
       await at('writing');
-      const names = await real.write(files);
+      const names = await real.write(files, back);
       await at('written');
       return names;
     },

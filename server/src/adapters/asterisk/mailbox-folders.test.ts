@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { silent } from '../../core/log.ts';
 import type { Site } from '../../ports/site.ts';
 import type { Instance } from './conf/instance.ts';
-import { KEPT_DAYS, moveMailboxes } from './mailbox-folders.ts';
+import { KEPT_DAYS, endChosenPins, moveMailboxes, restoreChosenPins } from './mailbox-folders.ts';
 
 async function spool() {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-mail-'));
@@ -156,4 +156,35 @@ test('mailboxes - what nobody asked for again is gone after its days, and not be
   assert.ok(mail.keeps('1013-7', 0));
   await mail.to({}, Date.now() + (KEPT_DAYS + 1) * day);
   assert.ok(!existsSync(mail.of('voicemail-aside', '1013-7')));
+});
+
+test('mailboxes - a PIN chosen by phone ends with a new PIN, and is restored with the former one until the next change', async () => {
+  await using mail = await spool();
+  const instance = { folder: path.dirname(mail.of()) };
+  const file = (first: string, second: string): string =>
+    `[default]\n1001 => ${first},Ada\n1013 => ${second},Bea\n`;
+  const choose = async (number: string, pin: string): Promise<void> => {
+    await mkdir(mail.of('voicemail', 'default', number), { recursive: true });
+    await writeFile(mail.of('voicemail', 'default', number, 'secret.conf'), pin);
+  };
+  const chosen = async (): Promise<(string | null)[]> =>
+    Promise.all(
+      ['1001', '1013'].map((number) =>
+        readFile(mail.of('voicemail', 'default', number, 'secret.conf'), 'utf8').catch(() => null),
+      ),
+    );
+  await choose('1001', 'one');
+  await choose('1013', 'two');
+  await endChosenPins(instance, file('1111', '3333'), file('2222', '3333'));
+  assert.deepEqual(await chosen(), [null, 'two']);
+  await restoreChosenPins(instance, file('2222', '3333'));
+  assert.deepEqual(await chosen(), [null, 'two']);
+  await choose('1001', 'chosen meanwhile');
+  await restoreChosenPins(instance, file('1111', '3333'));
+  assert.deepEqual(await chosen(), ['one', 'two']);
+
+  await endChosenPins(instance, file('1111', '3333'), file('2222', '3333'));
+  await endChosenPins(instance, file('2222', '3333'), file('1111', '3333'));
+  await restoreChosenPins(instance, file('1111', '3333'));
+  assert.deepEqual(await chosen(), [null, 'two'], 'the former PIN was given again');
 });

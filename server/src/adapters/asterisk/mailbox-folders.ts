@@ -34,19 +34,42 @@ export async function endLeftLocks(instance: Pick<Instance, 'folder'>): Promise<
 const PIN = /^([1-9][0-9]{1,9}) => ([0-9]{4,12}),/gm;
 const pinsIn = (text: string): ReadonlyMap<string, string> =>
   new Map([...text.matchAll(PIN)].map(([, number, pin]) => [number!, pin!]));
+/** Folder of PINs that people chose by phone and a new PIN of the engine's file ended: number and former PIN of the file. */
+const endedPinsDir = (instance: Pick<Instance, 'folder'>): string =>
+  path.join(spoolDir(instance), 'voicemail-pins');
+const chosenPin = (instance: Pick<Instance, 'folder'>, number: string): string =>
+  path.join(mailboxesDir(instance), number, 'secret.conf');
 /**
- * Deletes the PINs that people chose by phone for mailboxes whose PIN differs between two texts of the engine's file: the engine
- * reads a chosen PIN instead of the one in its file. Throws errors of the file system.
+ * Ends the PINs that people chose by phone for mailboxes whose PIN differs between two texts of the engine's file: the engine
+ * reads a chosen PIN instead of the one in its file. They are kept until the next call, for `restoreChosenPins`. Call before the
+ * file is written, so that no interruption leaves a chosen PIN beside a new one. Throws errors of the file system.
  */
 export async function endChosenPins(
   instance: Pick<Instance, 'folder'>,
   former: string,
   text: string,
 ): Promise<void> {
-  const before = pinsIn(former);
-  for (const [number, pin] of pinsIn(text))
-    if ((before.get(number) ?? pin) !== pin)
-      await rm(path.join(mailboxesDir(instance), number, 'secret.conf'), { force: true });
+  const ended = endedPinsDir(instance);
+  await rm(ended, { recursive: true, force: true });
+  const after = pinsIn(text);
+  const changed = [...pinsIn(former)].filter(([number, pin]) => (after.get(number) ?? pin) !== pin);
+  if (changed.length === 0) return;
+  await mkdir(ended, { recursive: true, mode: 0o750 });
+  for (const [number, pin] of changed)
+    await rename(chosenPin(instance, number), path.join(ended, `${number}-${pin}`)).catch(missing);
+}
+/**
+ * Restores ended PINs of mailboxes that have their former PIN in this text of the engine's file again, or still. Throws errors of
+ * the file system.
+ */
+export async function restoreChosenPins(instance: Pick<Instance, 'folder'>, text: string): Promise<void> {
+  const ended = endedPinsDir(instance);
+  const names = (await readdir(ended).catch(missing)) ?? [];
+  if (names.length === 0) return;
+  const pins = new Set([...pinsIn(text)].map((pin) => pin.join('-')));
+  for (const name of names)
+    if (pins.has(name))
+      await rename(path.join(ended, name), chosenPin(instance, name.split('-')[0]!)).catch(missing);
 }
 const Owners = z.record(z.string().regex(NUMBER), z.int().positive());
 

@@ -26,7 +26,7 @@ import { diskOf, handWrittenFiles, readFileOf, writeFiles } from '../conf/write.
 import { etcDir } from '../conf/instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../conf/instance.ts';
 import { consoleFile } from '../process/console-log.ts';
-import { endChosenPins } from '../mailbox-folders.ts';
+import { endChosenPins, restoreChosenPins } from '../mailbox-folders.ts';
 import { neededPrompts } from '../sounds/needed-prompts.ts';
 import type { Languages } from '../sounds/languages.ts';
 import type { TurnServer } from '../turn/server.ts';
@@ -152,12 +152,19 @@ export class AsteriskConfig implements EngineConfig {
     const { languages } = this.#options;
     return (await languages?.lacking(language, neededPrompts(await this.#written()))) ?? [];
   }
-  async write(files: EngineFiles): Promise<readonly string[]> {
+  async write(files: EngineFiles, back = false): Promise<readonly string[]> {
+    const { instance } = this.#options;
     const former = await this.read(MAILBOXES);
-    const changed = await writeFiles(this.#etc, files, (names) => this.#unread.add(names));
-    if (former !== null && changed.includes(MAILBOXES))
-      await endChosenPins(this.#options.instance, former, files.get(MAILBOXES)!);
-    return [...new Set([...changed, ...(await this.#unread.names())])];
+    const text = files.get(MAILBOXES) ?? former;
+    if (!back && former !== null && text !== null && text !== former)
+      await endChosenPins(instance, former, text);
+    try {
+      const changed = await writeFiles(this.#etc, files, (names) => this.#unread.add(names));
+      return [...new Set([...changed, ...(await this.#unread.names())])];
+    } finally {
+      // Also after a write that failed, or was interrupted before this one.
+      await restoreChosenPins(instance, (await this.read(MAILBOXES)) ?? '');
+    }
   }
   async reload(names: readonly string[], signal?: AbortSignal): Promise<void> {
     const { instance, clock } = this.#options;

@@ -111,11 +111,11 @@ export class JoinedConfig implements EngineConfig {
     ]);
     return { local: local!, problems };
   }
-  async write(files: EngineFiles): Promise<readonly string[]> {
+  async write(files: EngineFiles, back = false): Promise<readonly string[]> {
     const { here, there } = partedFiles(files);
     const written: string[] = [];
     await all([
-      this.#local.write(here).then((names) => written.push(...names)),
+      this.#local.write(here, back).then((names) => written.push(...names)),
       ...there.map(async ([name, text]) => {
         const node = nodeOfFile(name);
         const before = this.#known.get(node);

@@ -49,7 +49,8 @@ test('apply/write - a new PIN of a mailbox is valid, also if its owner chose ano
         voicemail_pin: pins[e.extension] ?? e.voicemail_pin,
       })),
     });
-  const bring = async (files: EngineFiles): Promise<void> => config.reload(await config.write(files));
+  const bring = async (files: EngineFiles, back = false): Promise<void> =>
+    config.reload(await config.write(files, back));
   const pinOf = async (mailbox: string): Promise<string | undefined> =>
     /Result: (\d+)/.exec(
       await engine.cli(`dialplan eval function VM_INFO(${mailbox}@default,password)`),
@@ -61,4 +62,6 @@ test('apply/write - a new PIN of a mailbox is valid, also if its owner chose ano
   assert.deepEqual([await pinOf('1001'), await pinOf('1003')], ['9753', '1357']);
   await bring(withPins({ 1001: '2468', 1003: '1357' }));
   assert.deepEqual([await pinOf('1001'), existsSync(chosen)], ['2468', false]);
+  await bring(withPins({ 1003: '1357' }), true);
+  assert.equal(await pinOf('1001'), '9753', 'a rollback restores it');
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { temporaryStore } from '../../../../test/conformance/store-temp.ts';
 import { ADMIN, startProcess, startSite } from '../../../../test/support/applies-rig.ts';
-import type { FakeWorld } from '../../../../test/support/fake-engine-config.ts';
+import { FakeWorld } from '../../../../test/support/fake-engine-config.ts';
 import { ServiceError } from '../../../core/errors.ts';
 
 import type { ObjectTables } from '../tables.ts';
@@ -92,6 +92,30 @@ test('applies - mailboxes that cannot be moved end an apply as before, and its r
   const { state, problems } = await rig.applied();
   assert.deepEqual([state, problems.map((p) => p.words)], ['rolled_back', ['the record is damaged']]);
   assert.deepEqual([rig.liveName('1003'), rig.diskName('1003')], [before, before]);
+  await rig.applies.close();
+});
+
+test('applies - a rollback writes its files as former ones, so that chosen PINs of mailboxes are restored', async () => {
+  await using temp = await temporaryStore();
+  const world = new FakeWorld();
+  const engine = world.config();
+  const writes: (boolean | undefined)[] = [];
+  const rig = await startProcess(world, temp.store, {
+    engine: {
+      ...engine,
+      write: (files, back) => {
+        if (files.size > 0) writes.push(back);
+        return engine.write(files, back);
+      },
+    },
+  });
+  await rig.applies.start(false);
+  world.boot();
+  writes.length = 0;
+  await rig.rename('1003', 'Zoe Miller');
+  world.faults.set('reload', ['lie']);
+  assert.equal((await rig.applied()).state, 'rolled_back');
+  assert.deepEqual(writes, [undefined, true]);
   await rig.applies.close();
 });
 

@@ -175,8 +175,9 @@ export class HomeFiles {
     const { clock, engine } = this.#deps;
     await engine.certify(files);
     if (text !== this.#text) [this.#before, this.#text] = [this.#text, text];
-    this.#open = text === this.#settled ? null : clock.now();
-    await this.#touched.write(files);
+    const back = text === this.#settled;
+    this.#open = back ? null : clock.now();
+    await this.#touched.write(files, back);
   }
   /** Returns files that a running engine reads only at its next start. */
   async #bring(text: string, site: Site, lives: boolean, signal?: AbortSignal): Promise<readonly string[]> {

@@ -41,7 +41,7 @@ export async function putBack(deps: PutBackDeps, steps: readonly FileStep[]): Pr
       { files: [...back.texts.keys()] },
       'a kept file was changed: the applied version is written instead',
     );
-  const written = await engine.write(back.texts);
+  const written = await engine.write(back.texts, true);
   if (back.from === 'applied')
     await keep(
       deps,

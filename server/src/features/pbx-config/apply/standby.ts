@@ -38,8 +38,9 @@ export class TouchedFiles {
   get size(): number {
     return this.#names.size;
   }
-  async write(files: EngineFiles): Promise<void> {
-    for (const name of await this.#engine.write(files)) this.#names.add(name);
+  /** `back`: see `EngineConfig.write`. */
+  async write(files: EngineFiles, back = false): Promise<void> {
+    for (const name of await this.#engine.write(files, back)) this.#names.add(name);
   }
   /** Files that a running engine can reload. */
   live(): readonly string[] {
