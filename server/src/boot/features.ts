@@ -326,6 +326,7 @@ export async function createConfigFeatures(
     log,
     up: () => exchange.running(),
     draftTag: () => draft.etag(),
+    alone: (work) => draft.alone(work),
     publish: loop.publish,
     hold: () => agents.hold(),
     mailboxes: (owners) => engineSite.moveMailboxes(owners),

@@ -103,10 +103,14 @@ export async function startProcess(
       hasSound: () => true,
     },
     site,
-    audit: { record: async (entry) => void audited.push(entry) },
+    audit: {
+      record: async (entry) => void audited.push(entry),
+      recordIn: async (_trx, ...entries) => void audited.push(...entries),
+    },
     clock: mortalClock(world.lives()),
     log: silent,
     up: () => true,
+    alone: (work) => work(),
     draftTag: () => etags.ofDraft(objects.applied(), objects.draft()),
     publish: (published) => void events.push(...published),
     async hold() {

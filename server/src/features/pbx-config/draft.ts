@@ -103,6 +103,10 @@ export class Draft {
       return this.#write(actor, 'config.changed', before, await this.#applied(changes, before));
     });
   }
+  /** Runs work that replaces the draft while no other write of the draft runs, because each begins with what it has read. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.#writes.run(work);
+  }
   /** Findings of the draft after these changes, which are not stored. Throws the errors of `change`. */
   async findings(actor: Actor, changes: readonly ConfigChange[]): Promise<readonly ConfigFinding[]> {
     const before = this.objects.draft();

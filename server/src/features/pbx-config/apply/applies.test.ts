@@ -95,6 +95,23 @@ test('applies - mailboxes that cannot be moved end an apply as before, and its r
   await rig.applies.close();
 });
 
+test('applies - an apply that does not begin is audited as failed', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  await rig.rename('1003', 'Zoe Miller');
+  await assert.rejects(
+    rig.applies.apply(ADMIN, { ...WANTED, draft: 'older' }),
+    codeOf('precondition_failed'),
+  );
+  assert.deepEqual(
+    rig.audited.splice(0).map(({ action, outcome, detail }) => [action, outcome, detail!['said']]),
+    [['config.apply', 'failed', 'the draft was changed meanwhile']],
+  );
+  await rig.applied();
+  assert.equal(rig.audited[0]?.outcome, 'ok');
+  await rig.applies.close();
+});
+
 test('applies - a rollback writes its files as former ones, so that chosen PINs of mailboxes are restored', async () => {
   await using temp = await temporaryStore();
   const world = new FakeWorld();

@@ -53,8 +53,7 @@ export interface StoredApply {
 const KEEP_APPLIES = 1_000;
 
 export interface ApplyJournal {
-  begin(shown: Shown, at: number): Promise<number>;
-  /** Like `begin`, in the transaction that replaces the draft. */
+  /** Stores a new apply in a transaction of the caller; resolves with its id. */
   beginIn(trx: Transaction<JournalTables>, shown: Shown, at: number): Promise<number>;
   /** `files` and `open`: new values of the row; left out, they stay. */
   save(
@@ -123,7 +122,6 @@ export function createApplyJournal(store: Store, node: string | null = null): Ap
     return id;
   };
   return {
-    begin: (shown, at) => store.transaction<JournalTables, number>((trx) => beginIn(trx, shown, at)),
     beginIn,
     save: (apply, { files, open } = {}) =>
       store.transaction<JournalTables, void>(async (trx) => {

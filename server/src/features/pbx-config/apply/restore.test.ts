@@ -5,6 +5,7 @@ import { ADMIN, startProcess, startSite } from '../../../../test/support/applies
 import { FakeWorld } from '../../../../test/support/fake-engine-config.ts';
 import { temporaryStore } from '../../../../test/conformance/store-temp.ts';
 import { ServiceError } from '../../../core/errors.ts';
+import { Draft } from '../draft.ts';
 import { storedObject, withObjects } from '../model.ts';
 import type { ObjectTables } from '../tables.ts';
 
@@ -152,9 +153,67 @@ test('restore - an engine that is away, or a change of the draft meanwhile, keep
   await assert.rejects(restore(false), { code: 'draft_not_empty' });
   assert.equal(named(), 'Meanwhile');
   assert.deepEqual((await applies.page({})).applies, []);
+  assert.deepEqual(
+    rig.audited.map(({ action, outcome, detail }) => [action, outcome, detail!['said']]),
+    [
+      ['config.restore', 'failed', 'b is away'],
+      [
+        'config.restore',
+        'failed',
+        'the draft has changes that are not applied; send discard_draft to discard them',
+      ],
+    ],
+  );
 
   await restore(true);
   await applies.idle();
   assert.equal(named(), original);
   assert.equal((await applies.page({})).applies[0]?.state, 'applied');
+});
+
+test('restore - waits for a change of the draft under way, which does not bring the discarded draft back', async () => {
+  await using temp = await temporaryStore();
+  const [waits, changing, change] = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+  const rig = await startSite(temp.store, {
+    alone: (work) => {
+      waits!.resolve();
+      return draft.alone(work);
+    },
+  });
+  const { applies, audited, objects } = rig;
+  const draft = new Draft({
+    objects: {
+      ...objects,
+      identify: async (added) => {
+        changing!.resolve();
+        await change!.promise;
+        return await objects.identify(added);
+      },
+    },
+    audit: { record: async () => {}, recordIn: async () => {} },
+    clock: { now: () => 1, sleep: () => Promise.resolve() },
+    house: { codes: new Map() },
+  });
+  const original = objects.applied().of('extension').get('1003')!.body.name;
+  await rig.rename('1003', 'Discarded');
+  const changed = draft.change(ADMIN, [
+    { op: 'create', kind: 'holidays', object: { name: 'added', title: 'Added', days: [] } },
+  ]);
+  await changing!.promise;
+  const restored = applies.restore(ADMIN, objects.version, RESTORE);
+  await waits!.promise;
+  change!.resolve();
+  await changed;
+  await restored;
+  await applies.idle();
+  assert.equal(objects.draft().of('extension').get('1003')!.body.name, original);
+  assert.equal(objects.draft().of('holidays').size, 0);
+  assert.deepEqual(
+    audited.map(({ action, outcome }) => [action, outcome]),
+    [
+      ['config.restore', 'ok'],
+      ['config.applied', 'ok'],
+    ],
+  );
+  await applies.close();
 });

@@ -1,18 +1,19 @@
 /** The objects of an earlier version that an apply restores, and the draft that they replace. */
 import type { Transaction } from 'kysely';
-import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { allObjects, difference, storedObject, toModel } from '../model.ts';
 import type { Model } from '../model.ts';
 import type { ObjectStore } from '../objects.ts';
 import { restoredBody } from '../secrets.ts';
-import type { ApplyJournal, JournalTables } from './journal.ts';
+import type { ObjectTables } from '../tables.ts';
 
 export interface Restored {
   readonly target: Model;
   readonly discard_draft: boolean;
-  readonly shown: Omit<ConfigApply, 'id'>;
+  readonly author: string;
   readonly at: number;
+  /** Stores the apply; resolves with its id. */
+  readonly begin: (trx: Transaction<ObjectTables>) => Promise<number>;
 }
 
 /** Objects of a former version with the current secrets and rights. */
@@ -32,18 +33,17 @@ export const restoredModel = (then: Model, now: Model): Model =>
  */
 export async function beginRestored(
   objects: ObjectStore,
-  journal: ApplyJournal,
-  { target, discard_draft, shown, at }: Restored,
+  { target, discard_draft, author, at, begin }: Restored,
 ): Promise<number> {
   let id = 0;
-  await objects.setDraft(target, { author: shown.author, at }, async (trx) => {
+  await objects.setDraft(target, { author, at }, async (trx) => {
     // Checked here, because the draft may change while the apply waits for another engine.
     if (!discard_draft && difference(objects.applied(), objects.draft()).length > 0)
       throw new ServiceError(
         'draft_not_empty',
         'the draft has changes that are not applied; send discard_draft to discard them',
       );
-    id = await journal.beginIn(trx as unknown as Transaction<JournalTables>, shown, at);
+    id = await begin(trx);
   });
   return id;
 }

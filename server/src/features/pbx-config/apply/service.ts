@@ -1,5 +1,6 @@
 /** Applies, versions and drift. One apply at a time; none before the start is complete. */
 import { setImmediate } from 'node:timers/promises';
+import type { Transaction } from 'kysely';
 import type { z } from 'zod';
 import type {
   ConfigApply,
@@ -29,7 +30,7 @@ import { watchDrift } from './drift.ts';
 import type { DriftWatch } from './drift.ts';
 import { stepsTo } from './files.ts';
 import { createApplyJournal, isOver } from './journal.ts';
-import type { ApplyJournal } from './journal.ts';
+import type { ApplyJournal, JournalTables } from './journal.ts';
 import { PATIENCE } from './patience.ts';
 import type { RunDeps } from './deps.ts';
 import { beginRestored, restoredModel } from './restore.ts';
@@ -47,10 +48,12 @@ export interface AppliesDeps extends Pick<
   readonly here?: EngineConfig;
   /** Name of this node; null if the site has only one. */
   readonly node?: string | null;
-  readonly audit: Audit;
+  readonly audit: Required<Audit>;
   /** True if an engine runs that can reload files. */
   readonly up: () => boolean;
   readonly draftTag: () => string;
+  /** Runs work that replaces the draft while nothing else writes it. */
+  readonly alone: <T>(work: () => Promise<T>) => Promise<T>;
   readonly publish: (events: readonly DomainEvent[]) => void;
   readonly patience?: RunDeps['patience'];
 }
@@ -320,7 +323,7 @@ export class ConfigApplies implements AsyncDisposable {
     if (this.#beginning || this.#run !== null)
       throw new ServiceError('apply_running', 'an apply is under way', { retry_after_seconds: 2 });
   }
-  /** Begins an apply of the model that `prepare` resolves with; none if `prepare` throws. */
+  /** Begins an apply of the model that `prepare` resolves with; none if `prepare` throws, which is audited. */
   async #begin(
     author: string,
     ip: string | null,
@@ -328,7 +331,7 @@ export class ConfigApplies implements AsyncDisposable {
     restored: Restored | null,
     prepare: () => Promise<Model>,
   ): Promise<ConfigApply> {
-    const { objects, clock, audit } = this.#given;
+    const { objects, clock, audit, log } = this.#given;
     this.#free();
     const foreign = (await this.#drift.check()).filter((d) => !d.hand_written).map((d) => d.name);
     if (foreign.length > 0 && !overwrite_drift)
@@ -337,11 +340,11 @@ export class ConfigApplies implements AsyncDisposable {
       });
     this.#free();
     this.#beginning = true;
+    const restores = restored?.version ?? null;
+    const action = restored === null ? 'config.apply' : 'config.restore';
+    const detail = { comment, restores, overwrite_drift, restart };
+    const line = { action, actor: author, object: null, ip };
     try {
-      const restores = restored?.version ?? null;
-      const action = restored === null ? 'config.apply' : 'config.restore';
-      const detail = { comment, restores, overwrite_drift, restart };
-      await audit.record({ action, actor: author, object: null, outcome: 'ok', ip, detail });
       const target = await prepare();
       // A draft with findings is not rendered; the apply reports them.
       const { engine, house, site } = this.#given;
@@ -366,10 +369,14 @@ export class ConfigApplies implements AsyncDisposable {
         started_at: rfc3339(at),
         finished_at: null,
       };
+      const begin = async <T>(trx: Transaction<T>): Promise<number> => {
+        await audit.recordIn(trx, { ...line, outcome: 'ok', detail });
+        return await this.#journal.beginIn(trx as unknown as Transaction<JournalTables>, shown, at);
+      };
       const id =
         restored === null
-          ? await this.#journal.begin(shown, at)
-          : await beginRestored(objects, this.#journal, { target, shown, at, ...restored });
+          ? await this.#given.store.transaction(begin)
+          : await this.#given.alone(() => beginRestored(objects, { target, author, at, begin, ...restored }));
       const begun: ConfigApply = { id, ...shown };
       this.#publishApply(begun);
       const one = new ApplyRun(
@@ -384,6 +391,13 @@ export class ConfigApplies implements AsyncDisposable {
         void this.#drift.check().catch(() => undefined);
       });
       return begun;
+    } catch (error) {
+      await audit
+        .record({ ...line, outcome: 'failed', detail: { ...detail, said: messageOf(error) } })
+        .catch((unrecorded: unknown) =>
+          log.error({ error: messageOf(unrecorded) }, 'a failed apply is not in the audit trail'),
+        );
+      throw error;
     } finally {
       this.#beginning = false;
     }
