@@ -273,8 +273,8 @@ export async function createConfigFeatures(
   engineConfig: { readonly here: EngineConfig; readonly whole: EngineConfig },
   stack: AsyncDisposableStack,
 ) {
-  const { agents, audit, clock, config, directory, draft, engineSite, house, log, loop, objects, store } =
-    parts;
+  const { agents, audit, clock, config, directory, draft, engineSite, house, log, loop, objects } = parts;
+  const { sessions, store } = parts;
   const { exchange } = engineSite;
   const privacy = await createPrivacy(parts);
   stack.defer(() => privacy.close());
@@ -330,6 +330,7 @@ export async function createConfigFeatures(
     publish: loop.publish,
     hold: () => agents.hold(),
     mailboxes: (owners) => engineSite.moveMailboxes(owners),
+    disabling: (trx, people) => sessions.endWith(trx, people),
     committed: () => directory.reload(),
     restart: () => exchange.restartWhenConvenient(),
   });

@@ -42,6 +42,8 @@ export interface AppliesRig {
   /** Wanted owners of each move of mailboxes. */
   readonly moved: MailboxOwners[];
   readonly audited: AuditEntry[];
+  /** Ids of persons whom the new versions disabled or removed. */
+  readonly disabled: number[];
   /** Number of times that parts of the service were asked to follow a new version. */
   readonly followed: () => number;
   readonly holds: () => number;
@@ -90,6 +92,7 @@ export async function startProcess(
   const events: DomainEvent[] = [];
   const moved: MailboxOwners[] = [];
   const audited: AuditEntry[] = [];
+  const disabled: number[] = [];
   let followed = 0;
   let holds = 0;
   let restarts = 0;
@@ -118,6 +121,7 @@ export async function startProcess(
       return () => void (holds -= 1);
     },
     mailboxes: async (owners) => void moved.push(owners!),
+    disabling: async (_trx, people) => void disabled.push(...people),
     committed: () => void (followed += 1),
     restart: async () => void (restarts += 1),
     patience: { reload_ms: 150, verify_ms: 150, back_ms: 1_000 },
@@ -131,6 +135,7 @@ export async function startProcess(
     events,
     moved,
     audited,
+    disabled,
     followed: () => followed,
     holds: () => holds,
     restarts: () => restarts,

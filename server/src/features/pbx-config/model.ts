@@ -116,6 +116,16 @@ export function difference(from: Model, to: Model): (ObjectChange & { before: St
   return changes;
 }
 
+/** Ids of the persons whom these changes disable or remove. */
+export const disabledBy = (changes: ReturnType<typeof difference>): number[] =>
+  changes.flatMap(({ kind, object, before }) =>
+    kind === 'extension' &&
+    before !== null &&
+    (object?.id !== before.id || !(object as StoredObject<'extension'>).body.active)
+      ? [before.id]
+      : [],
+  );
+
 /** Equal for equal models, also in the order of the numbers. O(extensions and mailboxes). */
 export const mailboxOwners = (model: Model): MailboxOwners =>
   Object.fromEntries(

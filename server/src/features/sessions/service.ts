@@ -1,3 +1,4 @@
+import type { Transaction } from 'kysely';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { hashPassword, isOutdated } from './password.ts';
@@ -26,7 +27,7 @@ import { SignInCodes } from './sign-in-codes.ts';
 import { createSessionSip } from './sip.ts';
 import type { SessionSip } from './sip.ts';
 import { SessionStore } from './store.ts';
-import type { NewPassword } from './store.ts';
+import type { NewPassword, SessionTables } from './store.ts';
 import { Tokens, hashOf, newToken } from './tokens.ts';
 import { Upkeep } from './upkeep.ts';
 
@@ -107,6 +108,9 @@ export class Sessions implements Authenticator {
   readonly #upkeep: Upkeep;
   readonly #endListeners = new Set<(sessionId: number, reason: EndReason) => void>();
   readonly #passwordListeners = new Set<(personId: number) => void>();
+  /** Sessions that ended with a version of the configuration whose directory is not shown yet. */
+  #disabled: readonly number[] = [];
+  readonly #stopDirectory: () => void;
 
   private constructor(options: SessionsOptions, store: SessionStore, otp: Otp) {
     const { clock, directory, audit, config, sipKey } = options;
@@ -156,6 +160,11 @@ export class Sessions implements Authenticator {
       clock,
       devices: (personId) => this.devices(personId),
       ended: (ids, reason) => this.#ended(ids, reason),
+    });
+    this.#stopDirectory = directory.onChange(() => {
+      const ids = this.#disabled;
+      this.#disabled = [];
+      this.#ended(ids, 'disabled');
     });
     const endSessionsOf = async (id: number): Promise<void> =>
       this.#ended(await store.end({ person_id: id }, 'disabled', clock.now()), 'disabled');
@@ -311,7 +320,17 @@ export class Sessions implements Authenticator {
     return this.#sip.passwordOf(row);
   }
 
+  /**
+   * Ends the sessions of persons in the transaction of the version that disables or removes them, so that none continues
+   * once they are enabled again. Their sockets are closed when the directory changes.
+   */
+  async endWith<T>(trx: Transaction<T>, people: readonly number[]): Promise<void> {
+    const own = trx as unknown as Transaction<SessionTables>;
+    this.#disabled = await this.#store.endIn(own, people, 'disabled', this.#clock.now());
+  }
+
   async close(): Promise<void> {
+    this.#stopDirectory();
     await this.#upkeep.close();
   }
 
@@ -377,6 +396,11 @@ export class Sessions implements Authenticator {
     };
     const { id, crowded } = await this.#store.add(session);
     this.#ended(crowded, 'crowded');
+    // The person may have been disabled while the session was stored.
+    if (this.#person(who.id)?.active !== true) {
+      this.#ended(await this.#store.end({ id }, 'disabled', this.#clock.now()), 'disabled');
+      throw new ServiceError('account_disabled', 'this account is not active');
+    }
     const row = { id, person_id: who.id, created_at: at, last_used_at: at, ends_at: session.ends_at };
     this.#sip.opened(row);
     return {

@@ -381,6 +381,30 @@ test('sessions - a disabled or removed person is signed out at once, and a chang
   site.directory.put(removed);
   assert.equal(await works(dan.token), false, 'coming back does not bring the session back');
 });
+test('sessions - sessions end with the version that disables their person, although the store fails afterwards', async () => {
+  const { token, session_id } = await login('1005');
+  assert.ok(await works(token));
+  await site.store.transaction((trx) => site.sessions.endWith(trx, [5]));
+  database.down = true;
+  site.directory.change('1005', { active: false });
+  assert.deepEqual(
+    ended.filter(([id]) => id === session_id),
+    [[session_id, 'disabled']],
+  );
+  site.directory.change('1005', { active: true });
+  database.down = false;
+  assert.equal(await works(token), false);
+  await reopen();
+  assert.equal(await works(token), false);
+});
+test('sessions - a person who is disabled during the sign-in gets no session', async () => {
+  const before = await site.sessions.devices(5);
+  database.beforeTransaction = async () => site.directory.change('1005', { active: false });
+  await assert.rejects(login('1005'), is('account_disabled'));
+  site.directory.change('1005', { active: true });
+  const left = (await site.sessions.devices(5)).filter(({ id }) => !before.some((one) => one.id === id));
+  assert.deepEqual(left, []);
+});
 test('sessions - while the database is gone, sessions in memory go on; nothing else pretends to work', async () => {
   const { token } = await login('1005');
   const { token: cold } = await login('1006');

@@ -335,6 +335,24 @@ export class SessionStore {
     });
   }
 
+  /** Ends all sessions of these persons in the transaction of a caller; resolves with the ids that were live. */
+  async endIn(
+    trx: Transaction<SessionTables>,
+    people: readonly number[],
+    why: string,
+    at: number,
+  ): Promise<number[]> {
+    if (people.length === 0) return [];
+    const rows = await trx
+      .updateTable('sessions')
+      .set({ ended_at: at, ended_by: why })
+      .where('person_id', 'in', people)
+      .where('ended_at', 'is', null)
+      .returning('id')
+      .execute();
+    return rows.map((row) => row.id);
+  }
+
   async password(personId: number): Promise<string | null> {
     const row = await this.#db
       .selectFrom('credentials')

@@ -4,7 +4,7 @@ import { temporaryStore } from '../../../../test/conformance/store-temp.ts';
 import { ADMIN, startProcess, startSite } from '../../../../test/support/applies-rig.ts';
 import { FakeWorld } from '../../../../test/support/fake-engine-config.ts';
 import { ServiceError } from '../../../core/errors.ts';
-
+import { storedObject, withObjects } from '../model.ts';
 import type { ObjectTables } from '../tables.ts';
 import { PATIENCE } from './patience.ts';
 import { pruneVersions } from './versions.ts';
@@ -133,6 +133,32 @@ test('applies - a rollback writes its files as former ones, so that chosen PINs 
   world.faults.set('reload', ['lie']);
   assert.equal((await rig.applied()).state, 'rolled_back');
   assert.deepEqual(writes, [undefined, true]);
+  await rig.applies.close();
+});
+
+test('applies - a version ends what depends on the persons whom it disables or removes, and on no others', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  const of = (extension: string) => rig.objects.applied().of('extension').get(extension)!;
+  const active = async (extension: string, wanted: boolean) => {
+    const { id, body } = of(extension);
+    const object = storedObject(id, 'extension', { ...body, active: wanted });
+    const change = { kind: 'extension', key: extension, object } as const;
+    await rig.objects.setDraft(withObjects(rig.objects.draft(), [change]), { author: '1001', at: 1 });
+  };
+  const ended = async () => {
+    assert.equal((await rig.applied()).state, 'applied');
+    return rig.disabled.splice(0);
+  };
+  const [disabled, removed, replaced] = ['1003', '1012', '1004'].map((extension) => of(extension).id);
+  await active('1003', false);
+  assert.deepEqual(await ended(), [disabled]);
+  await active('1003', true);
+  await rig.rename('1004', 'Zoe Miller');
+  assert.deepEqual(await ended(), []);
+  await rig.remove('1012');
+  await rig.replace('1004');
+  assert.deepEqual(new Set(await ended()), new Set([removed, replaced]));
   await rig.applies.close();
 });
 

@@ -7,7 +7,7 @@ import { rfc3339 } from '../../../core/clock.ts';
 import { ServiceError, messageOf } from '../../../core/errors.ts';
 import type { EngineFiles, Proof } from '../../../ports/engine-config.ts';
 import { checkModel } from '../check.ts';
-import { difference, mailboxOwners } from '../model.ts';
+import { difference, disabledBy, mailboxOwners } from '../model.ts';
 import type { Model } from '../model.ts';
 import type { RunDeps } from './deps.ts';
 import type { JournalTables } from './journal.ts';
@@ -202,7 +202,8 @@ export class ApplyRun {
     await this.#enter('committing');
     const known = await knownNow(engine, files.keys(), await journal.files());
     const { author, comment, target } = this.#wanted;
-    const made = difference(objects.applied(), target).length > 0;
+    const changes = difference(objects.applied(), target);
+    const made = changes.length > 0;
     const said = changed
       ? this.#now.reloaded.length > 0
         ? 'The engine holds it.'
@@ -221,6 +222,7 @@ export class ApplyRun {
       await objects.commit(target, { author, comment, at: clock.now() }, async (trx, version) => {
         const own = trx as unknown as Transaction<JournalTables>;
         over = last(version);
+        await this.#deps.disabling(trx, disabledBy(changes));
         await journal.saveIn(own, over);
         await journal.knowFilesIn(own, known);
         await pruneVersions(trx, version);

@@ -41,7 +41,17 @@ import type { Versions } from './versions.ts';
 
 export interface AppliesDeps extends Pick<
   RunDeps,
-  'objects' | 'engine' | 'house' | 'site' | 'clock' | 'log' | 'hold' | 'mailboxes' | 'committed' | 'restart'
+  | 'objects'
+  | 'engine'
+  | 'house'
+  | 'site'
+  | 'clock'
+  | 'log'
+  | 'hold'
+  | 'mailboxes'
+  | 'disabling'
+  | 'committed'
+  | 'restart'
 > {
   readonly store: Store;
   /** The engine of this machine alone, if the site has several, because a start must not wait for the others. */
