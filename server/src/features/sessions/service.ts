@@ -27,7 +27,7 @@ import { SignInCodes } from './sign-in-codes.ts';
 import { createSessionSip } from './sip.ts';
 import type { SessionSip } from './sip.ts';
 import { SessionStore } from './store.ts';
-import type { NewPassword, SessionTables } from './store.ts';
+import type { NewPassword, NewSession, SessionTables } from './store.ts';
 import { Tokens, hashOf, newToken } from './tokens.ts';
 import { Upkeep } from './upkeep.ts';
 
@@ -206,14 +206,15 @@ export class Sessions implements Authenticator {
 
   /**
    * Signs in by a code, which proves less than a password: the session does not count as confirmed. Throws as
-   * `SignInCodes.take`, `invalid_credentials` where the password was changed since, and `store_unavailable`.
+   * `SignInCodes.take`, also where the session that created the code has ended, `invalid_credentials` where the password was
+   * changed since, and `store_unavailable`.
    */
   async loginByCode(
     code: string,
     device: Pick<LoginInput, 'device_name' | 'platform' | 'ip'>,
   ): Promise<Issued> {
-    const { who, proven, by } = await this.codes.take(code, device.ip);
-    const issued = await this.#open(who, proven, device);
+    const { who, proven, by, by_session } = await this.codes.take(code, device.ip);
+    const issued = await this.#open(who, proven, { ...device, by_session });
     await this.#recordLogin(issued, device, { code_of: by });
     return issued;
   }
@@ -380,7 +381,7 @@ export class Sessions implements Authenticator {
   async #open(
     who: Person,
     proven: string,
-    device: Pick<LoginInput, 'device_name' | 'platform' | 'ip' | 'device'>,
+    device: Pick<LoginInput, 'device_name' | 'platform' | 'ip' | 'device'> & Pick<NewSession, 'by_session'>,
   ): Promise<Issued> {
     const token = newToken();
     const at = this.#clock.now();
@@ -393,6 +394,7 @@ export class Sessions implements Authenticator {
       ends_at: at + this.#absoluteMs,
       hash: hashOf(token),
       proven,
+      by_session: device.by_session,
     };
     const { id, crowded } = await this.#store.add(session);
     this.#ended(crowded, 'crowded');

@@ -3,6 +3,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { fromBase32 } from '../../../test/support/base32.ts';
 import { passwordOf, siteFixture } from '../../../test/support/sessions-fixture.ts';
 import type { Site } from '../../../test/support/sessions-fixture.ts';
+import type { AuditEntry } from '../../ports/audit.ts';
 import { totp } from './totp.ts';
 import { LIFE_MS, MAX_OF_PERSON, MAX_OPEN, SignInCodes } from './sign-in-codes.ts';
 
@@ -96,6 +97,20 @@ test('sign-in codes - a code ends after two minutes, with its session, and with 
   const { status, code } = await exchange(given.code);
   assert.deepEqual([status, code], [401, 'invalid_credentials']);
   await site.sessions.setPassword(site.directory.byExtension('1005')!.id, passwordOf('1005'));
+});
+
+test('sign-in codes - a code that is created while its session ends opens none', async (t) => {
+  const token = await site.signIn('1005');
+  const caller = (await site.sessions.authenticate(token))!;
+  const { record } = site.audit;
+  const recording = t.mock.method(site.audit, 'record', async (entry: AuditEntry) => {
+    recording.mock.restore();
+    await record.call(site.audit, entry);
+    await site.sessions.logout(caller, '10.7.0.1');
+  });
+  const late = await make(token);
+  assert.equal(late.status, 200);
+  await refused(late.code);
 });
 
 test('sign-in codes - an administrator makes one for a person; others do not', async () => {

@@ -33,6 +33,8 @@ export interface Taken {
   readonly who: Person;
   readonly proven: string;
   readonly by: string;
+  /** The code opens no session once this one has ended. */
+  readonly by_session: number;
 }
 export interface SignInCodesDeps {
   readonly store: Pick<SessionStore, 'password'>;
@@ -96,10 +98,12 @@ export class SignInCodes {
       this.#open.delete(hash);
       if (open === undefined || open.until <= this.#deps.clock.now()) return null;
       const who = this.#deps.person(open.person_id);
-      return who === undefined || !who.active ? null : { who, proven: open.proven, by: open.by };
+      if (who === undefined || !who.active) return null;
+      const { proven, by, by_session } = open;
+      return { who, proven, by, by_session };
     });
   }
-  /** Codes made in a session end with it. */
+  /** Forgets the codes of an ended session, so that they take no place of open ones. */
   sessionEnded(sessionId: number): void {
     this.#forget(({ by_session }) => by_session === sessionId);
   }

@@ -46,6 +46,8 @@ export interface NewSession {
   readonly hash: string;
   /** Stored password hash that was proven; no session is opened if it has changed since. */
   readonly proven: string;
+  /** Session whose code opens this one; no session is opened if it has ended. */
+  readonly by_session?: number | undefined;
 }
 
 export interface NewPassword {
@@ -91,6 +93,18 @@ async function checkProven(trx: Kysely<SessionTables>, personId: number, proven:
   if (credential?.password !== proven) {
     throw new ServiceError('invalid_credentials', 'the password was changed meanwhile');
   }
+}
+/** Throws `sign_in_code_invalid` if the session that created the code has ended. */
+async function checkCreator(trx: Kysely<SessionTables>, id: number, at: number): Promise<void> {
+  const live = await trx
+    .selectFrom('sessions')
+    .select('id')
+    .where('id', '=', id)
+    .where('ended_at', 'is', null)
+    .where('ends_at', '>', at)
+    .executeTakeFirst();
+  if (live === undefined)
+    throw new ServiceError('sign_in_code_invalid', 'this code is unknown, was used, or has expired');
 }
 /** Deletes the older ended sessions of a program that signs in for each request. */
 async function dropEnded(trx: Kysely<SessionTables>, personId: number): Promise<void> {
@@ -171,6 +185,7 @@ export class SessionStore {
   add(session: NewSession): Promise<{ id: number; crowded: number[] }> {
     return this.#store.transaction<SessionTables, { id: number; crowded: number[] }>(async (trx) => {
       await checkProven(trx, session.person_id, session.proven);
+      if (session.by_session !== undefined) await checkCreator(trx, session.by_session, session.at);
       const { id } = await trx
         .insertInto('sessions')
         .values({
