@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { fromBase32 } from '../../../test/support/base32.ts';
 import { passwordOf, siteFixture } from '../../../test/support/sessions-fixture.ts';
 import type { Site } from '../../../test/support/sessions-fixture.ts';
 import { totp } from './totp.ts';
@@ -128,4 +129,22 @@ test('confirmation - with the second factor on it is required, wrong digits coun
   assert.equal((await confirm(token, { password, otp: good })).status, 200);
   assert.equal(site.sessions.confirmation.holds(id), true);
   assert.equal((await confirm(token, { password, otp: good })).code, 'otp_required');
+});
+test('confirmation - a change of the password allows no more guesses of the digits', async () => {
+  const current = passwordOf('1004');
+  let me = (await site.sessions.authenticate(await site.signIn('1004')))!;
+  const ip = `10.6.${network}.1`;
+  const { secret } = await site.sessions.otp.enrol(me, current, 'Test', ip);
+  await site.sessions.otp.confirm(me, totp(fromBase32(secret), Math.floor(site.clock.now() / 30_000)), ip);
+  const guess = () => site.sessions.confirmation.confirm(me, { password: current, otp: '000000' }, ip);
+  const changed = async () => {
+    const { token } = await site.sessions.changePassword(me, current, current, ip);
+    me = (await site.sessions.authenticate(token))!;
+  };
+  for (const guesses of [2, 2, 1]) {
+    await changed();
+    for (let n = 0; n < guesses; n += 1) await assert.rejects(guess(), { code: 'otp_required' });
+  }
+  await assert.rejects(guess(), { code: 'too_many_attempts' });
+  await assert.rejects(changed(), { code: 'too_many_attempts' });
 });

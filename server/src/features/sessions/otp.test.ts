@@ -143,6 +143,44 @@ test('second factor - the same digits sent at the same time count once', async (
   const verdicts = await Promise.all([otp.check(5, good), otp.check(5, good), otp.check(5, good)]);
   assert.deepEqual(verdicts.toSorted(), ['right', 'wrong', 'wrong']);
 });
+/** The query with `before` awaited before it is sent. */
+const delayed = <T extends object>(query: T, before: () => Promise<unknown>): T =>
+  new Proxy(query, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]): unknown => {
+        const call = () => Reflect.apply(value, target, args) as object;
+        return String(name).startsWith('execute') ? before().then(call) : delayed(call(), before);
+      };
+    },
+  });
+test('second factor - a setup that began before another one was confirmed does not switch it off', async () => {
+  const secretOf = (text: string) => totp(fromBase32(text), Math.floor(site.clock.now() / 30_000));
+  const otp = await createOtp(site.store, site.clock);
+  const { secret: text } = await otp.enrol(6, 'eve', 'Test');
+  const late = await createOtp(
+    {
+      ...site.store,
+      db: <T>() => {
+        const db = site.store.db<T>();
+        const insertInto = (table: never) =>
+          delayed(db.insertInto(table), () => otp.confirm(6, secretOf(text)));
+        return new Proxy(db, {
+          get: (target, name) => {
+            if (name === 'insertInto') return insertInto;
+            const value: unknown = Reflect.get(target, name);
+            return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+          },
+        });
+      },
+    },
+    site.clock,
+  );
+  await assert.rejects(late.enrol(6, 'eve', 'Test'), is('otp_already_on'));
+  assert.equal(await otp.isOn(6), true);
+  await otp.disable(6);
+});
 test('second factor - digits cannot be guessed, neither at sign-in nor by leaving them out in between', async () => {
   for (let i = 0; i < 5; i += 1) {
     await assert.rejects(login('000000'), is('otp_required'));

@@ -96,16 +96,18 @@ export async function createOtp(store: Store, clock: Clock): Promise<Otp> {
       return numDeletedRows > 0n ? 'right' : 'wrong';
     },
     async enrol(personId, account, issuer) {
-      if (await isOn(personId)) {
-        throw new ServiceError('otp_already_on', 'the second factor is on; switch it off first');
-      }
+      const alreadyOn = (): ServiceError =>
+        new ServiceError('otp_already_on', 'the second factor is on; switch it off first');
+      if (await isOn(personId)) throw alreadyOn();
       const secret = newSecret();
       const values = { secret: secret.toString('hex'), confirmed_at: null, last_step: 0 };
-      await db
+      // It may have been confirmed meanwhile.
+      const { numInsertedOrUpdatedRows } = await db
         .insertInto('otp')
         .values({ person_id: personId, ...values })
-        .onConflict((c) => c.column('person_id').doUpdateSet(values))
-        .execute();
+        .onConflict((c) => c.column('person_id').doUpdateSet(values).where('otp.confirmed_at', 'is', null))
+        .executeTakeFirst();
+      if (numInsertedOrUpdatedRows === 0n) throw alreadyOn();
       return { secret: base32(secret), uri: otpauthUri(secret, account, issuer) };
     },
     async confirm(personId, digits) {

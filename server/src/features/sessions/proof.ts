@@ -50,6 +50,8 @@ export interface Proof {
    * is not counted.
    */
   guess<T>(caller: Caller, ip: string, judge: (attempt: Attempt) => Promise<T>): Promise<T>;
+  /** Counts the guesses of a session with those of the session that it replaces. */
+  continues(session: number, former: number): void;
   /**
    * Runs one sign-in by a code, whose hash is given. Throws `sign_in_code_invalid` where `take` finds none, and
    * `too_many_attempts`, `overloaded`.
@@ -58,6 +60,8 @@ export interface Proof {
 }
 type Failure = 'unknown' | 'password' | 'disabled' | 'otp' | 'otp_missing';
 
+/** Limit of remembered sessions; their failures count for 15 minutes only. */
+const MAX_REPLACED = 10_000;
 export const accountOf = (personId: number): string => `person:${personId}`;
 export const otpRequired = (): ServiceError =>
   new ServiceError('otp_required', 'the second factor is missing or wrong', { body: { otp_required: true } });
@@ -138,8 +142,11 @@ export function createProof(options: ProofOptions): Proof {
       attempt.abandoned();
     }
   }
+  /** First session of each row of sessions that changes of the password replaced; the oldest are forgotten. */
+  const firsts = new Map<number, number>();
+  const firstOf = (session: number): number => firsts.get(session) ?? session;
   const guess = <T>({ person_id, session_id }: Caller, ip: string, judge: (attempt: Attempt) => Promise<T>) =>
-    attempted(accountOf(person_id), ip, { device: `session ${session_id}` }, judge);
+    attempted(accountOf(person_id), ip, { device: `session ${firstOf(session_id)}` }, judge);
   async function judgeSignIn(
     attempt: Attempt,
     who: Person | undefined,
@@ -176,6 +183,10 @@ export function createProof(options: ProofOptions): Proof {
 
   return {
     guess,
+    continues(session, former) {
+      firsts.set(session, firstOf(former));
+      if (firsts.size > MAX_REPLACED) firsts.delete(firsts.keys().next().value!);
+    },
     code: byCode(attempted, recordFailure),
     async signIn(claim) {
       const { name, ip } = claim;

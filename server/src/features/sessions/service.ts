@@ -273,6 +273,8 @@ export class Sessions implements Authenticator {
     // An administrator may have given the person another password since the proof.
     await this.#setPassword(who.id, phc, { proven, note: (trx) => this.#audit.recordIn(trx, entry) });
     const issued = await this.#open(who, phc, { ip });
+    // Otherwise each change of the password, which proves no second factor, would allow five more guesses of its digits.
+    this.#proof.continues(issued.session_id, caller.session_id);
     // A password alone confirms no session of a person with a second factor.
     if (!this.hasFactor(who.id)) this.confirmation.opened(issued.session_id);
     return issued;
