@@ -61,7 +61,7 @@ export async function recordingNodesOf(
 /** Runs the migrations and resumes interrupted jobs. */
 export function createPrivacy(parts: PrivacyParts): Promise<Privacy> {
   const { audit, callbacks, callerRules, clock, config, connectors, directory, engineSite, exports } = parts;
-  const { history, log, objects, phonebook, presence, push, records, store } = parts;
+  const { history, log, objects, phonebook, presence, push, records, sessions, store } = parts;
   const configured = (): readonly string[] => directory.config().engines.map(({ node }) => node);
   const voicemail = new VoicemailData({
     engines: () => enginesOf(engineSite, configured(), parts.nodes),
@@ -72,9 +72,11 @@ export function createPrivacy(parts: PrivacyParts): Promise<Privacy> {
     store,
     // Connectors before the phonebook, so that no answer to their earlier requests enters it after the erasure.
     holders: [
-      ...[history, audit, presence, callbacks, callerRules, connectors, phonebook, push, exports].map(
+      ...[history, audit, presence, callbacks, callerRules, connectors, phonebook, push].map(
         ({ data }) => data,
       ),
+      sessions.personalData((extension) => objects.holdersOf(extension)),
+      exports.data,
       voicemail,
     ],
     directory,

@@ -5,6 +5,7 @@ await usePostgresStores();
 
 await import('../../src/features/sessions/sessions.test.ts');
 await import('../../src/features/sessions/people.test.ts');
+await import('../../src/features/sessions/personal-data.test.ts');
 await import('../../src/features/audit/audit.test.ts');
 await import('../../src/features/boards/boards.test.ts');
 await import('../../src/features/presence/presence.test.ts');

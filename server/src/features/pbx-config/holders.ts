@@ -41,6 +41,16 @@ export async function noteHolders(
     await trx.insertInto('config_holders').values({ extension: key, person: object.id, since_ms }).execute();
   }
 }
+/** Ids of the persons who ever had the extension, the newest first. */
+export async function holdersOf(db: Kysely<ObjectTables>, extension: string): Promise<readonly number[]> {
+  const rows = await db
+    .selectFrom('config_holders')
+    .select('person')
+    .where('extension', '=', extension)
+    .orderBy('since_ms', 'desc')
+    .execute();
+  return [...new Set(rows.map(({ person }) => person))];
+}
 export async function readHolders(db: Kysely<ObjectTables>): Promise<Holders> {
   const known = await db
     .selectFrom('config_objects')

@@ -89,6 +89,7 @@ test('objects - a person is known since the first version, an extension held sin
   for (const store of [objects, await openObjects(temp.store)]) {
     assert.deepEqual([store.knownSince(1), store.knownSince(2), store.knownSince(3)], [100, 200, 0]);
     assert.deepEqual([store.heldSince('1001'), store.heldSince('1002')], [300, 0]);
+    assert.deepEqual([await store.holdersOf('1001'), await store.holdersOf('1009')], [[2, 1], []]);
   }
 });
 

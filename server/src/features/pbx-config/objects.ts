@@ -8,7 +8,7 @@ import { writeQueue } from '../../core/queue.ts';
 import type { Store } from '../../ports/store.ts';
 import { difference, storedObject, toModel, withObjects } from './model.ts';
 import type { Model, ObjectChange, StoredObject } from './model.ts';
-import { noteHolders, readHolders } from './holders.ts';
+import { holdersOf, noteHolders, readHolders } from './holders.ts';
 import type { ObjectTables } from './tables.ts';
 import { withoutSecrets } from './secrets.ts';
 
@@ -33,6 +33,8 @@ export interface ObjectStore {
   heldSince(extension: string): number;
   /** Time of the first version with the person, ms since 1970; 0 if there is none. */
   knownSince(person: number): number;
+  /** Ids of the persons who ever had the extension, the newest first. */
+  holdersOf(extension: string): Promise<readonly number[]>;
   /** The same model until the draft changes. */
   draft(): Model;
   /** The model of an earlier version; null for an unknown one. */
@@ -166,6 +168,7 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
     applied: () => applied,
     heldSince: (extension) => holders.since.get(extension) ?? 0,
     knownSince: (person) => holders.known.get(person) ?? 0,
+    holdersOf: (extension) => holdersOf(db, extension),
     draft: () => draft,
     async at(wanted) {
       if (wanted === version) return applied;

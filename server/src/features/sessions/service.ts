@@ -7,6 +7,7 @@ import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
 import type { Authenticator, Caller } from '../../ports/http.ts';
+import type { PersonalData } from '../../ports/privacy.ts';
 import type { SipCredentials } from '../../ports/sip.ts';
 import type { Store } from '../../ports/store.ts';
 import { SessionCache } from './cache.ts';
@@ -19,6 +20,7 @@ import { createOtp } from './otp.ts';
 import type { Otp } from './otp.ts';
 import { createSignIns } from './people.ts';
 import type { SignIns } from './people.ts';
+import { personalDataOf } from './personal-data.ts';
 import { createProof, ownEntry } from './proof.ts';
 import type { Claim, Proof } from './proof.ts';
 import { createSecondFactor } from './second-factor.ts';
@@ -330,6 +332,18 @@ export class Sessions implements Authenticator {
   async endWith<T>(trx: Transaction<T>, people: readonly number[]): Promise<void> {
     const own = trx as unknown as Transaction<SessionTables>;
     this.#disabled = await this.#store.endIn(own, people, 'disabled', this.#clock.now());
+  }
+
+  /** `holdersOf`: ids of the persons who ever had an extension, the newest first. */
+  personalData(holdersOf: (extension: string) => Promise<readonly number[]>): PersonalData {
+    return personalDataOf({
+      store: this.#store,
+      // A person who has another extension now is no subject.
+      holdersOf: async (extension) =>
+        (await holdersOf(extension)).filter((id) => (this.#person(id)?.extension ?? extension) === extension),
+      lastUsed: (id) => this.#cache.lastUsed(id),
+      ended: (ids) => this.#ended(ids, 'ended'),
+    });
   }
 
   async close(): Promise<void> {

@@ -368,6 +368,46 @@ export class SessionStore {
     return rows.map((row) => row.id);
   }
 
+  /** Number of stored sessions of these persons, ended or not. */
+  async countOf(people: readonly number[]): Promise<number> {
+    if (people.length === 0) return 0;
+    const { n } = await this.#db
+      .selectFrom('sessions')
+      .select((e) => e.fn.countAll<number>().as('n'))
+      .where('person_id', 'in', people)
+      .executeTakeFirstOrThrow();
+    return Number(n);
+  }
+
+  /** Stored sessions of these persons, ended or not, oldest first. */
+  async allOf(people: readonly number[]): Promise<SessionRow[]> {
+    if (people.length === 0) return [];
+    return await this.#db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('person_id', 'in', people)
+      .orderBy('id')
+      .execute();
+  }
+
+  /** Deletes all sessions of these persons with their tokens; `live`: ids of those that had not ended. */
+  async erase(people: readonly number[]): Promise<{ erased: number; live: number[] }> {
+    if (people.length === 0) return { erased: 0, live: [] };
+    return await this.#store.transaction<SessionTables, { erased: number; live: number[] }>(async (trx) => {
+      const theirs = trx.selectFrom('sessions').select('id').where('person_id', 'in', people);
+      await trx.deleteFrom('session_tokens').where('session_id', 'in', theirs).execute();
+      const rows = await trx
+        .deleteFrom('sessions')
+        .where('person_id', 'in', people)
+        .returning(['id', 'ended_at'])
+        .execute();
+      return {
+        erased: rows.length,
+        live: rows.filter(({ ended_at }) => ended_at === null).map(({ id }) => id),
+      };
+    });
+  }
+
   async password(personId: number): Promise<string | null> {
     const row = await this.#db
       .selectFrom('credentials')
