@@ -93,7 +93,10 @@ test('pbx agents - an agent that may work in no queue any more is removed, also 
   model.committed(before.published);
   const next = createModel();
   next.restore(checkpointOf(model), []);
-  assert.deepEqual(removed(next.step({ ...without, at: T0 })), []);
+  assert.deepEqual(
+    removed(next.step({ ...without, extensions: site(['1001', '1002']).extensions, at: T0 })),
+    [],
+  );
   const taken = next.step({ type: 'engine.snapshot', at: T0, why: 'connect', snapshot: snapshot() });
   assert.deepEqual(removed(taken), ['1003']);
   assert.equal(next.view.agent('1003'), undefined);
