@@ -8,6 +8,12 @@ const HELLO_MS = 10_000;
 /** `WebSocket.CLOSING`; only `CLOSED` is greater. */
 const CLOSING = 2;
 
+/**
+ * Pings without an answer, a third of a heartbeat apart, after which the connection is lost: usually, and while a snapshot is
+ * on its way, because on a slow line the answer waits behind a snapshot of megabytes.
+ */
+const UNANSWERED = { usual: 1, patient: 12 };
+
 export interface LinkListener {
   onFrame(frame: ServerFrame, link: StreamLink): void;
   /** Called once, never after `drop`. `code` is 0 if the client gave up the connection. */
@@ -19,13 +25,16 @@ export class StreamLink {
   readonly #listener: LinkListener;
   #stopWatch: () => void;
   #interval: number | null = null;
-  #asking = false;
+  /** Pings since the last frame. */
+  #unanswered = 0;
   #ended = false;
   #heardAt: number | null = null;
   liveSince: number | null = null;
   /** Id of the subscription whose events count; null before the first. */
   asked: string | null = null;
   subscribed = false;
+  /** True while a snapshot is on its way. */
+  patient = false;
   /** From a `reconnect` frame: the earliest time of the next attempt. */
   returnAt: number | null = null;
 
@@ -57,14 +66,14 @@ export class StreamLink {
   /** Sends a ping; without an answer the connection is lost. Does nothing before `hello`. */
   ask(): void {
     if (this.#interval === null) return;
-    this.#asking = true;
+    this.#unanswered += 1;
     this.send({ op: 'ping' });
     this.#wait(this.#interval / 3);
   }
   #receive(data: unknown): void {
     if (this.#ended) return;
     this.#heardAt = this.#env.now();
-    this.#asking = false;
+    this.#unanswered = 0;
     const frame = parsed(data);
     if (frame === null) return this.#lost('what came is no frame');
     if (frame.op === 'hello') {
@@ -83,12 +92,13 @@ export class StreamLink {
   }
   /**
    * A cut network sends no close event, and a laptop that slept wakes to a dead socket that looks open: after a third of a
-   * heartbeat without a frame the server is pinged, and after another third the connection is lost.
+   * heartbeat without a frame the server is pinged, and after another third, or several, the connection is lost.
    */
   #look(): void {
     const interval = this.#interval ?? 0;
     const quiet = this.#env.now() - (this.#heardAt ?? 0);
-    if (this.#asking || quiet > 2 * interval)
+    const most = this.patient ? UNANSWERED.patient : UNANSWERED.usual;
+    if (this.#unanswered >= most || quiet > Math.max(2, most / 3) * interval)
       this.#lost(`nothing was heard for ${Math.round(quiet / 1000)} s`);
     // Below zero if the machine's clock was set back.
     else if (quiet >= 0 && quiet < interval / 3) this.#wait(interval / 3 - quiet);

@@ -56,20 +56,24 @@ export class StreamPosition {
     for (const topic of topics) this.#awaited.add(topic);
     this.#owe(topics);
   }
+  /** True while a snapshot is missing. */
+  get isOwed(): boolean {
+    return this.#owed.size > 0;
+  }
   /** True if the events after a resume lack their state: snapshots were cut off, or the rights changed. */
   lacksState(topics: readonly string[]): boolean {
     if (this.#access !== null && this.#granted !== null && this.#access !== this.#granted) this.#owe(topics);
     this.#access ??= this.#granted;
     return this.#owed.size > 0;
   }
-  /** Position to resume from after the snapshot; null while other snapshots are awaited, which a resume would skip. */
+  /** Position to resume from after the snapshot; null while other snapshots are missing, which a resume would skip. */
   snapshot(topic: string, seq: number): StreamCursor | null {
     this.#awaited.delete(topic);
     this.#owed.delete(topic);
     if (this.#owed.size === 0) this.#access = this.#granted;
     // Events follow from the oldest of several snapshots.
     this.advance(Math.min(this.#received.seq ?? seq, seq));
-    return this.#awaited.size === 0 ? this.at(this.#received.seq) : null;
+    return this.at(this.#received.seq);
   }
   event(seq: number, check: string | undefined): StreamCursor | null {
     this.#received = {
@@ -88,9 +92,12 @@ export class StreamPosition {
   advance(seq: number): void {
     this.#received = { ...this.#received, seq };
   }
+  /** Null while a snapshot is missing: whoever stores the position and resumes there would never get it. */
   at(seq: number | null): StreamCursor | null {
     const { epoch, check } = this.#received;
-    return seq === null || epoch === null ? null : { epoch, seq, ...(check === null ? {} : { check }) };
+    return seq === null || epoch === null || this.#owed.size > 0
+      ? null
+      : { epoch, seq, ...(check === null ? {} : { check }) };
   }
   /** The reader has processed everything up to `done`. */
   settle(done: StreamCursor | null): void {

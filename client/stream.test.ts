@@ -302,9 +302,15 @@ test('stream - cut between the events and the snapshots after a gap, it takes th
   const r = await rig(t, { topics: ['queues'], snapshot: true });
   const first = await r.subscribed(0, 7);
   first.send({ op: 'snapshot', topic: 'queues', cursor: 7, data: [] });
-  first.send({ op: 'gap', from: 7, to: 20, reason: 'cursor_outdated' }, event(21, 20));
+  first.send({ op: 'gap', from: 7, to: 20, reason: 'cursor_outdated' }, event(21, 20), heartbeat(25));
   await r.heard(3);
   first.cut();
+  await until('the heartbeat', () => r.stream.state === 'live');
+  assert.deepEqual(
+    r.stream.cursor,
+    { epoch: EPOCH, seq: 7 },
+    'a program that stored a later one never got the state',
+  );
   await r.retried();
   const second = await r.subscribed(1, 21);
   second.send({ op: 'resumed', cursor: 21 });
@@ -393,6 +399,27 @@ test('stream - a late answer, because this tab slept, still counts', async (t) =
   r.env.pass(5_000);
   link.send({ op: 'pong' });
   await until('the answer to be heard', () => r.stream.heard_at === r.env.now());
+test('stream - while a snapshot is on its way, answers of the server may come late', async (t) => {
+  const r = await rig(t, { snapshot: true });
+  const link = await r.subscribed(0, 1);
+  await until('the stream to be live', () => r.stream.state === 'live');
+  r.env.pass(60_000);
+  assert.equal(r.stream.state, 'live', 'pings wait behind the snapshot');
+  link.send({ op: 'snapshot', topic: 'config', cursor: 1, data: {} });
+  await r.heard(1);
+  r.env.pass(9_999);
+  assert.equal(r.stream.state, 'live');
+  r.env.pass(1);
+  assert.equal(r.stream.state, 'stale', 'no longer once it is there');
+  const second = await r.subscribed(1, 1);
+  second.send({ op: 'gap', from: 1, to: 9, reason: 'cursor_outdated' });
+  await r.heard(2);
+  r.env.pass(60_000);
+  assert.equal(r.stream.state, 'live');
+  r.env.pass(10_000);
+  assert.equal(r.stream.state, 'stale', 'a dead connection is noticed in the end');
+});
+
   r.env.sleep(20_000);
   assert.equal(r.stream.state, 'live');
 });

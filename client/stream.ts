@@ -266,6 +266,7 @@ class Stream implements EventStream {
     link.asked = `s${(this.#subscriptions += 1)}`;
     link.send({ op: 'subscribe', id: link.asked, topics: [...topics], snapshot, ...from });
   }
+    link.patient = snapshot;
   #live(link: StreamLink, why: string): void {
     link.liveSince ??= this.#env.now();
     this.#renewed = false;
@@ -292,6 +293,7 @@ class Stream implements EventStream {
         return;
       case 'event':
         if (link.subscribed) this.#event(frame.event as StreamEvent, frame.prev);
+        link.patient = this.#position.isOwed;
         return;
       case 'gap':
         if (link.subscribed) this.#gap(frame, link);
@@ -340,6 +342,7 @@ class Stream implements EventStream {
     this.#live(link, 'everything missed was heard');
     const { snapshot, topics } = this.#options;
     // The events go on beside the snapshots.
+    link.patient = false;
     if (snapshot === true && this.#position.lacksState(topics)) this.#subscribe(link, {});
   }
   #awaitSnapshots(): void {
@@ -367,11 +370,8 @@ class Stream implements EventStream {
   /** Events continue after `to`; requested snapshots come first. */
   #gap({ from, to, reason }: ServerFrame & { op: 'gap' }, link: StreamLink): void {
     this.#awaitSnapshots();
-    const at = this.#position.gap(to);
-    this.#items.push({
-      item: { type: 'gap', from, to, reason },
-      at: this.#options.snapshot === true ? null : at,
-    });
+    link.patient = this.#position.isOwed;
+    this.#items.push({ item: { type: 'gap', from, to, reason }, at: this.#position.gap(to) });
     this.#live(link, 'the missed events are no longer available');
   }
   #refused({ id, code, detail }: ServerFrame & { op: 'error' }, link: StreamLink): void {

@@ -101,13 +101,21 @@ test('delivery/clients - whose unsent bytes stay for two heartbeats is too slow,
       assert.fail('a client that takes bytes is not too slow');
     }
   }
+  class Large extends Quiet {
+    override get unsent(): number {
+      return 100 * 65_536;
+    }
+    override tooSlow(): void {
+      assert.fail('a large frame takes a slow client longer than two heartbeats');
+    }
+  }
   class Idle extends Quiet {
     override get unsent(): number {
       return assert.fail('the bytes of an idle client were looked at');
     }
   }
   const began = performance.now();
-  for (const client of [new Slow(() => {}), new Moving(() => {}), new Idle(() => {})]) {
+  for (const client of [new Large(() => {}), new Slow(() => {}), new Moving(() => {}), new Idle(() => {})]) {
     client.waits = !(client instanceof Idle);
     clients.add(client);
   }

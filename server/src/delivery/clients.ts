@@ -21,6 +21,11 @@ const SHORTEST_PART_MS = 10;
 const HURRY_MS = 1_000;
 /** Ticks after which a client is disconnected if it sends nothing, or takes none of its unsent bytes. */
 const DEAD = 2 * TICKS;
+/**
+ * A socket reports the bytes of one write as unsent until the client has taken all of them, so a client may need longer for
+ * a large snapshot: about 64 KiB a second with the usual heartbeat.
+ */
+const BYTES_PER_TICK = 65_536;
 
 export interface ClientsOptions {
   readonly hub: Hub;
@@ -256,7 +261,7 @@ export class Clients {
     if (waiting === 0 || unsent < waiting) client.movedAt = this.#now;
     client.waiting = unsent;
     client.waits = unsent > 0;
-    return client.waits && this.#now - client.movedAt > DEAD;
+    return client.waits && this.#now - client.movedAt > DEAD + unsent / BYTES_PER_TICK;
   }
 }
 /** Caller and topics of a new stream. Throws `forbidden`, `too_many_requests`, `overloaded`. */
