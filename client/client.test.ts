@@ -104,6 +104,18 @@ test('client - a session that cannot be renewed is reported as over', async (t) 
   assert.equal(asked.length, 2, 'one request and one renewal');
 });
 
+test('client - a renewal that a proxy refuses does not end the session', async (t) => {
+  const notified: (string | null)[] = [];
+  const { base, asked } = await serve(t, ({ url = '' }) =>
+    url.includes('refresh')
+      ? { status: 401, body: '<html>sign in</html>' }
+      : problem(401, 'not_authenticated'),
+  );
+  const client = createClient({ base, token: 'old', onToken: (token) => notified.push(token) });
+  await assert.rejects(client.history(), { status: 401, code: 'no_answer' });
+  assert.deepEqual([notified, client.token, asked.length], [[], 'old', 2]);
+});
+
 test('client - an error carries its code, its problem and when to come back', async (t) => {
   const { base } = await serve(t, () => ({
     ...problem(503, 'engine_unavailable'),

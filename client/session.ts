@@ -156,7 +156,8 @@ export class Session {
       .then(
         (login) => this.#kept(login),
         (error: unknown) => {
-          if (error instanceof OffhookError && error.status === 401) this.#keep(null);
+          if (error instanceof OffhookError && error.status === 401 && error.problem !== null)
+            this.#keep(null);
           throw error;
         },
       )

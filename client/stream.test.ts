@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
+import type { Problem } from '@offhook/contract/errors.ts';
 import type { ServerFrame } from '@offhook/contract/stream.ts';
 import { manualEnvironment } from '../server/test/support/manual-environment.ts';
 import { scriptedStream } from '../server/test/support/scripted-stream.ts';
@@ -304,13 +305,13 @@ test('stream - cut between the events and the snapshots after a gap, it takes th
   first.send({ op: 'snapshot', topic: 'queues', cursor: 7, data: [] });
   first.send({ op: 'gap', from: 7, to: 20, reason: 'cursor_outdated' }, event(21, 20), heartbeat(25));
   await r.heard(3);
-  first.cut();
   await until('the heartbeat', () => r.stream.state === 'live');
   assert.deepEqual(
     r.stream.cursor,
     { epoch: EPOCH, seq: 7 },
     'a program that stored a later one never got the state',
   );
+  first.cut();
   await r.retried();
   const second = await r.subscribed(1, 21);
   second.send({ op: 'resumed', cursor: 21 });
@@ -392,13 +393,6 @@ test('stream - a server that is silent for a third of a heartbeat is pinged, and
   assert.equal(r.stream.state, 'stale');
 });
 
-test('stream - a late answer, because this tab slept, still counts', async (t) => {
-  const r = await rig(t);
-  const link = await r.subscribed(0, 1);
-  await until('the stream to be live', () => r.stream.state === 'live');
-  r.env.pass(5_000);
-  link.send({ op: 'pong' });
-  await until('the answer to be heard', () => r.stream.heard_at === r.env.now());
 test('stream - while a snapshot is on its way, answers of the server may come late', async (t) => {
   const r = await rig(t, { snapshot: true });
   const link = await r.subscribed(0, 1);
@@ -420,6 +414,13 @@ test('stream - while a snapshot is on its way, answers of the server may come la
   assert.equal(r.stream.state, 'stale', 'a dead connection is noticed in the end');
 });
 
+test('stream - a late answer, because this tab slept, still counts', async (t) => {
+  const r = await rig(t);
+  const link = await r.subscribed(0, 1);
+  await until('the stream to be live', () => r.stream.state === 'live');
+  r.env.pass(5_000);
+  link.send({ op: 'pong' });
+  await until('the answer to be heard', () => r.stream.heard_at === r.env.now());
   r.env.sleep(20_000);
   assert.equal(r.stream.state, 'live');
 });
@@ -538,10 +539,11 @@ test('stream - a renewal that meets a busy service or no network is tried again,
   const server = await scriptedStream(t);
   const env = manualEnvironment();
   env.chance = 0.5;
+  const problem = { status: 403, code: 'forbidden', detail: 'no' } as Problem;
   const failures = [
     new TypeError('fetch failed'),
     new OffhookError(503, null, 7),
-    new OffhookError(403, null, null),
+    new OffhookError(403, problem, null),
   ];
   const session = {
     base: server.base,
@@ -605,12 +607,20 @@ test('stream - without the right to a ticket it closes; without a server it asks
   const env = manualEnvironment();
   const problem = (status: number, code: string) => ({ status, code, detail: code });
   server.answer('/api/v1/stream/ticket', 503, problem(503, 'overloaded'), { 'retry-after': '7' });
+  server.answer(
+    '/api/v1/stream/ticket',
+    404,
+    { message: 'no route, says the proxy' },
+    { 'retry-after': '3' },
+  );
   server.answer('/api/v1/stream/ticket', 403, problem(403, 'forbidden'));
   const stream = createClient({ base: server.base, token: 'x', environment: env }).stream({
     topics: ['calls'],
   });
   await until('the next attempt to be planned', () => env.waits[0] === 7_000);
   env.pass(7_000);
+  await until('another attempt to be planned', () => env.waits[0] === 3_000);
+  env.pass(3_000);
   await assert.rejects(stream[Symbol.asyncIterator]().next(), { code: 'forbidden' });
 });
 

@@ -239,8 +239,10 @@ class Stream implements EventStream {
   #failed(what: string, error: unknown): void {
     if (this.#isClosed()) return;
     const known = error instanceof OffhookError ? error : null;
-    if (known !== null && (REFUSALS.has(known.status) || known.code === 'not_authenticated'))
-      return this.#finish(known.message, known);
+    // Without a problem it is the answer of a proxy, e.g. 404 while the service behind it restarts.
+    const isRefused =
+      known?.code === 'not_authenticated' || (known?.problem != null && REFUSALS.has(known.status));
+    if (known !== null && isRefused) return this.#finish(known.message, known);
     const wait = known?.retry_after ?? null;
     this.#retry(`${what}: ${String(error)}`, wait === null ? undefined : wait * 1000);
   }
