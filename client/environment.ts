@@ -11,6 +11,19 @@ export interface Environment {
    */
   network(run: () => void): () => void;
 }
+/**
+ * Runs a callback of the application. Its error is reported as that of an event listener: it would otherwise end the work of
+ * the client, e.g. its reconnects.
+ */
+export function unharmed(run: () => void): void {
+  try {
+    run();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
 export const environment: Environment = {
   now: () => Date.now(),
   random: () => Math.random(),

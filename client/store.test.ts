@@ -143,6 +143,48 @@ test('store - of calls/mine contains after a gap only the calls of the new snaps
   assert.deepEqual([...store.keys()], ['b']);
 });
 
+test('store - a listener that fails ends neither the store nor its reconnects', async (t) => {
+  const server = await scriptedStream(t);
+  const env = manualEnvironment();
+  const failures: unknown[] = [];
+  const later = globalThis.queueMicrotask;
+  t.mock.method(globalThis, 'queueMicrotask', (run: () => void) =>
+    later(() => {
+      try {
+        run();
+      } catch (error) {
+        failures.push((error as Error).message);
+      }
+    }),
+  );
+  const store = createClient({ base: server.base, token: 'x', environment: env }).store('presence');
+  t.after(() => store.close());
+  store.subscribe(() => {
+    throw new Error('the page is broken');
+  });
+  const begin = async (n: number) => {
+    const link = await server.link(n);
+    link.send(hello);
+    const { id, topics } = await link.heard('subscribe');
+    link.send({ op: 'subscribed', id, topics, cursor: 5 });
+    return link;
+  };
+  const first = await begin(0);
+  const extensions = [presence('1001', 'available')];
+  first.send({ op: 'snapshot', topic: 'presence', cursor: 5, data: { stale: false, extensions } });
+  await store.ready;
+  first.send(event(6, 'presence.changed', presence('1001', 'in_call')));
+  await until('the event', () => store.get('1001')?.summary === 'in_call');
+  first.cut();
+  await until('the wait for the next attempt', () => store.state === 'stale' && env.waits.length > 0);
+  env.pass(1_000);
+  const second = await begin(1);
+  second.send({ op: 'resumed', cursor: 6 }, event(7, 'presence.changed', presence('1001', 'dnd')));
+  await until('the next event', () => store.get('1001')?.summary === 'dnd');
+  await until('reports', () => failures.length > 0);
+  assert.deepEqual(new Set(failures), new Set(['the page is broken']));
+});
+
 test('store - without access rejects ready', async (t) => {
   const server = await scriptedStream(t);
   const errors: Error[] = [];

@@ -1,6 +1,7 @@
 /** The state of a topic, kept current by its events: a read-only Map with change notifications. */
 import type { EventStream, StreamState } from './stream.ts';
 import type { StreamEvent, StreamItem } from './events.ts';
+import { unharmed } from './environment.ts';
 import { FOLDS } from './folds.ts';
 import type { Fold, StoreRecords, StoreTopic } from './folds.ts';
 
@@ -51,7 +52,7 @@ export function createStore<K extends StoreTopic>(
   const waitFor = new Set(topics);
 
   const tell = (event: StreamEvent | null = null, key: string | null = null): void => {
-    for (const listener of listeners) listener(event, key);
+    for (const listener of listeners) unharmed(() => listener(event, key));
   };
   function take(item: StreamItem): void {
     switch (item.type) {

@@ -3,7 +3,7 @@ import type { Problem } from '@offhook/contract/errors.ts';
 import type { ServerFrame } from '@offhook/contract/stream.ts';
 import { createCommands } from './commands.ts';
 import type { CommandOptions, Commands } from './commands.ts';
-import { environment } from './environment.ts';
+import { environment, unharmed } from './environment.ts';
 import type { Environment } from './environment.ts';
 import { OffhookError, clientError } from './errors.ts';
 import type { StreamCursor, StreamEvent, StreamItem } from './events.ts';
@@ -158,7 +158,8 @@ class Stream implements EventStream {
   #enter(next: StreamState, why: string): void {
     if (this.#state === next || this.#isClosed()) return;
     this.#state = next;
-    this.#options.onState?.(next, why);
+    const { onState } = this.#options;
+    if (onState !== undefined) unharmed(() => onState(next, why));
   }
   #isClosed(): boolean {
     return this.#state === 'closed';
@@ -265,10 +266,10 @@ class Stream implements EventStream {
 
   #subscribe(link: StreamLink, from: StreamPosition['resume']): void {
     const { topics, snapshot = false } = this.#options;
+    link.patient = snapshot;
     link.asked = `s${(this.#subscriptions += 1)}`;
     link.send({ op: 'subscribe', id: link.asked, topics: [...topics], snapshot, ...from });
   }
-    link.patient = snapshot;
   #live(link: StreamLink, why: string): void {
     link.liveSince ??= this.#env.now();
     this.#renewed = false;
@@ -292,10 +293,10 @@ class Stream implements EventStream {
           item: { type: 'snapshot', topic: frame.topic, cursor: frame.cursor, data: frame.data },
           at: this.#position.snapshot(frame.topic, frame.cursor),
         });
+        link.patient = this.#position.isOwed;
         return;
       case 'event':
         if (link.subscribed) this.#event(frame.event as StreamEvent, frame.prev);
-        link.patient = this.#position.isOwed;
         return;
       case 'gap':
         if (link.subscribed) this.#gap(frame, link);
@@ -341,10 +342,10 @@ class Stream implements EventStream {
     this.#live(link, 'subscribed');
   }
   #resumed(link: StreamLink): void {
+    link.patient = false;
     this.#live(link, 'everything missed was heard');
     const { snapshot, topics } = this.#options;
     // The events go on beside the snapshots.
-    link.patient = false;
     if (snapshot === true && this.#position.lacksState(topics)) this.#subscribe(link, {});
   }
   #awaitSnapshots(): void {
