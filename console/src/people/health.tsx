@@ -104,13 +104,14 @@ function packagesText(detail: string): string | null {
   return parts.join(' · ');
 }
 /** Differences between call records and journal, and the newest time unknown to both. */
-function differText([, differences, gaps, from, to]: readonly (string | undefined)[]): string {
+function differText([, differences, gaps, from, to, node]: readonly (string | undefined)[]): string {
   const counts = t('records_differ', {
     n: formatNumber(Number(differences)),
     gaps: formatNumber(Number(gaps)),
   });
   if (from === undefined || to === undefined) return counts;
-  return `${counts} · ${t('newest_gap', { from: formatDateTime(from), to: formatDateTime(to) })}`;
+  const newest = t('newest_gap', { from: formatDateTime(from), to: formatDateTime(to) });
+  return [counts, newest, ...(node === undefined ? [] : [node])].join(' · ');
 }
 /** Details of a fixed form, with the values in them. */
 const FORMS: readonly (readonly [form: RegExp, text: (values: readonly string[]) => string])[] = [
@@ -182,7 +183,9 @@ function detailText(detail: string): string {
   if (detail === 'no answer in 2 s') return t('no_answer');
   if (detail === 'call records and journal agree') return t('records_agree');
   const differ =
-    /^in the last day: (\d+) conversations differ, (\d+) gaps(?:, the newest (\S+) to (\S+))?$/.exec(detail);
+    /^in the last day: (\d+) conversations differ, (\d+) gaps(?:, the newest (\S+) to (\S+)(?: at (\S+))?)?$/.exec(
+      detail,
+    );
   if (differ !== null) return differText(differ);
   const troubles = trunkTroublesOf(detail);
   if (troubles !== null)

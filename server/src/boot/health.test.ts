@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodeId } from '@offhook/contract/ids.ts';
 import type { EngineStatus } from '../ports/engine.ts';
-import { enginesFinding } from './health.ts';
+import { enginesFinding, gapText } from './health.ts';
 
 test('health - engines that are not followed, or to which another one cannot send calls, are named', () => {
   const status: Record<string, Partial<EngineStatus>> = {
@@ -27,4 +27,12 @@ test('health - engines that are not followed, or to which another one cannot sen
   });
   engines = [];
   assert.deepEqual(found(), { ok: true, detail: '' }, 'a site with one engine');
+});
+
+test('health - the newest gap has its node only at a site with several engines, and if the gap has one', () => {
+  const gap = { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z' };
+  const times = `${gap.from} to ${gap.to}`;
+  assert.equal(gapText({ ...gap, node: 'ast2' }, true), `${times} at ast2`);
+  assert.equal(gapText({ ...gap, node: 'ast1' }, false), times);
+  assert.equal(gapText(gap, true), times);
 });

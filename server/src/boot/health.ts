@@ -199,7 +199,12 @@ export function enginesFinding({
   });
   return { ok: troubles.length === 0, detail: troubles.join('; ') };
 }
-function storeChecks({ config, loop, storeGaps, records, history }: Watched): readonly Check[] {
+/** With the node at a site with several engines. */
+export const gapText = (
+  { from, to, node }: { readonly from: string; readonly to: string; readonly node?: string | undefined },
+  named: boolean,
+): string => `${from} to ${to}${named && node !== undefined ? ` at ${node}` : ''}`;
+function storeChecks({ config, directory, loop, storeGaps, records, history }: Watched): readonly Check[] {
   return [
     {
       name: 'journal',
@@ -226,7 +231,10 @@ function storeChecks({ config, loop, storeGaps, records, history }: Watched): re
       run: async () => {
         const { gaps, differences, newest_gap } = await history.proof.figures();
         if (gaps + differences === 0) return { ok: true, detail: 'call records and journal agree' };
-        const newest = newest_gap === null ? '' : `, the newest ${newest_gap.from} to ${newest_gap.to}`;
+        const newest =
+          newest_gap === null
+            ? ''
+            : `, the newest ${gapText(newest_gap, directory.config().engines.length > 0)}`;
         const detail = `in the last day: ${differences} conversations differ, ${gaps} gaps${newest}`;
         return { ok: false, detail };
       },
