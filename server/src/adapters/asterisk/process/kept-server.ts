@@ -49,6 +49,7 @@ class UnreadableError extends Error {}
 export class KeptServer<W extends WantedServer> {
   readonly #options: KeptServerOptions<W>;
   readonly #over = new AbortController();
+  #begun = false;
   readonly #backoff = new Backoff(BACKOFF);
   #loop: Promise<void> = Promise.resolve();
   #wake: () => void = () => undefined;
@@ -61,6 +62,7 @@ export class KeptServer<W extends WantedServer> {
   }
   /** Keeps the server as its configuration wants it, until `stop` or `release`. */
   begin(signal: AbortSignal): void {
+    this.#begun = true;
     signal.addEventListener('abort', () => this.#over.abort(), { once: true });
     if (signal.aborted) return;
     const { log, title } = this.#options;
@@ -77,8 +79,12 @@ export class KeptServer<W extends WantedServer> {
   get starts(): number {
     return this.#starts;
   }
-  /** Takes in the configuration as it is now. Resolves with the reason where the server does not answer, else with null. */
+  /**
+   * Takes in the configuration as it is now. Resolves with the reason where the server does not answer, else with null; at once
+   * before `begin`, which reads the configuration itself.
+   */
   async take(signal: AbortSignal = new AbortController().signal): Promise<string | null> {
+    if (!this.#begun) return null;
     const { clock, wanted } = this.#options;
     const hash = (await wanted())?.hash ?? null;
     this.#backoff.reset();

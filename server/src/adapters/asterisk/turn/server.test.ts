@@ -6,6 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../../../test/support/until.ts';
+import { createVirtualClock } from '../../memory/virtual-clock.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
 import type { Log } from '../../../core/log.ts';
@@ -58,4 +59,15 @@ test('turn server - while its file cannot be read it stays as it is, and is foll
   fs.renameSync(`${file}.aside`, file);
   await until('the server to be followed again', () => server.finding()?.ok, MS);
   assert.equal(noted(), pid);
+});
+
+test('turn server - a start of the service that writes its file before the server begins does not wait for it', async (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-test-'));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const instance = { folder, run_dir: path.join(folder, 'run') } as Instance;
+  const clock = createVirtualClock();
+  const server = new TurnServer({ instance, command: async () => PROGRAM, clock, log: silent });
+  const taken = server.take();
+  await clock.advance(60_000);
+  assert.equal(await taken, null);
 });
