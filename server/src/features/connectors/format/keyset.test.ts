@@ -10,15 +10,15 @@ import type { ConnectorSession } from './session.ts';
 
 const ROWS = 2_400;
 type Row = Readonly<Record<string, string | number | false>>;
-type Term = '|' | readonly [field: string, operator: string, value: string | number | boolean];
+type Term = '|' | readonly [field: string, sign: string, value: string | number | boolean];
 
-function holds(row: Row, [field, operator, value]: Exclude<Term, '|'>): boolean {
+function holds(row: Row, [field, sign, value]: Exclude<Term, '|'>): boolean {
   const is = row[field]!;
-  if (operator === '>') return is > value;
-  if (operator === '>=') return is >= value;
-  if (operator === '!=') return is !== value;
-  if (operator === '=') return is === value;
-  throw new Error(`operator ${operator}`);
+  if (sign === '>') return is > value;
+  if (sign === '>=') return is >= value;
+  if (sign === '!=') return is !== value;
+  if (sign === '=') return is === value;
+  throw new Error(`sign ${sign}`);
 }
 /** Terms in the prefix notation of Odoo: `|` joins the next two, all others are joined by and. */
 function matches(row: Row, domain: readonly Term[]): boolean {
