@@ -34,13 +34,18 @@ export interface BoardAgent {
   /** Time up to which the agent's time is counted. */
   counted_to: number;
 }
+/** Agent and queue that handle a call. */
+export interface Handler {
+  readonly queue: string;
+  readonly extension: string;
+}
 /** A call that was in a queue. */
 export interface QueueCall {
   readonly since: number;
   readonly queues: string[];
   readonly agents: string[];
-  /** Last agent and queue that handled it, until a transfer. */
-  handled: { readonly queue: string; readonly extension: string } | null;
+  /** Agents that handle it and did not transfer it yet, newest last; several after an attended transfer to an agent. */
+  handled: readonly Handler[];
 }
 export interface Board {
   /** By queue and leg. */
@@ -140,7 +145,8 @@ export function readBoard(text: string): Board | null {
   const read = JSON.parse(text) as {
     version: unknown;
     visits: [string, Visit][];
-    calls: [string, QueueCall][];
+    /** `handled` is one handler or null in texts of earlier versions. */
+    calls: [string, Omit<QueueCall, 'handled'> & { handled: readonly Handler[] | Handler | null }][];
     agents: [string, Omit<BoardAgent, 'queues'> & { queues: [string, boolean][] }][];
     handlings: [string, number[]][];
     tidied_slot: number;
@@ -157,7 +163,9 @@ export function readBoard(text: string): Board | null {
     visits: new Map(read.visits),
     lost: read.lost ?? [],
     settled: read.settled ?? [],
-    calls: new Map(read.calls),
+    calls: new Map(
+      read.calls.map(([id, call]) => [id, { ...call, handled: [call.handled ?? []].flat() as Handler[] }]),
+    ),
     agents: new Map(read.agents.map(([extension, a]) => [extension, { ...a, queues: new Map(a.queues) }])),
     agentsOf: new Map(),
     handlings: new Map(read.handlings),

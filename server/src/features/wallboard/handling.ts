@@ -257,11 +257,11 @@ function talking(
   agent.handling = newHandling(queue, call_id, event.at);
   let call = board.calls.get(call_id);
   if (call === undefined) {
-    call = { since: event.at, queues: [], agents: [], handled: null };
+    call = { since: event.at, queues: [], agents: [], handled: [] };
     board.calls.set(call_id, call);
   }
   if (!call.agents.includes(extension)) call.agents.push(extension);
-  call.handled = { queue, extension };
+  call.handled = [...call.handled.filter((one) => one.extension !== extension), { queue, extension }];
 }
 /** True if the event shows the agent still at the call. */
 function engaged({ data }: AgentEvent): boolean {

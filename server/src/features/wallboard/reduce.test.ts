@@ -350,6 +350,28 @@ test('wallboard reducer - a call merged into another one moves its counts to it'
   assert.equal(queue()[0]?.['talk_seconds'], 120, 'the talk ended with the call it had become a part of');
   assert.equal(board.calls.size, 0);
 });
+test('wallboard reducer - a consulted agent that passes the call on later has transferred it too', () => {
+  const { queue, agent } = play(
+    emitted.talking(at(0, 1), '1003', 'a'),
+    emitted.talking(at(0, 2), '1004', 'b', 'sales'),
+    emitted.callEnded(at(0, 3), 'b', 'a'),
+    emitted.transferred(at(0, 3), 'a', '1003'),
+    emitted.transferred(at(0, 4), 'a', '1004'),
+    emitted.transferred(at(0, 5), 'a', '1004'),
+  );
+  const transfers = [queue(), queue('sales'), agent(), agent('1004')].map((of) => of[0]?.['transferred']);
+  assert.deepEqual(transfers, [1, 1, 1, 1]);
+});
+test('wallboard reducer - a board of an earlier version keeps the agent that handles a call', () => {
+  const { board } = play(emitted.talking(at(0), '1003', 'a'));
+  const stored = JSON.parse(writeBoard(board)) as { calls: [string, { handled: unknown }][] };
+  const [handler] = board.calls.get('a')!.handled;
+  for (const handled of [handler, null]) {
+    stored.calls[0]![1].handled = handled;
+    const read = readBoard(JSON.stringify(stored))!;
+    assert.deepEqual(read.calls.get('a')!.handled, handled === null ? [] : [handler]);
+  }
+});
 test('wallboard reducer - time in a gap is not counted, and visits stay open', () => {
   const { board } = play(
     emitted.loggedIn(at(0), '1003'),

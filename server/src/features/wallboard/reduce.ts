@@ -96,7 +96,7 @@ function joined(board: Board, event: EventOf<'queue.caller_joined'>, out: Count[
   const call = board.calls.get(call_id);
   const isNew = call?.queues.includes(queue) !== true;
   if (call === undefined) {
-    board.calls.set(call_id, { since: event.at, queues: [queue], agents: [], handled: null });
+    board.calls.set(call_id, { since: event.at, queues: [queue], agents: [], handled: [] });
   } else if (isNew) call.queues.push(queue);
   const add = { joined: 1, calls: isNew ? 1 : 0 };
   out.push({ of: 'queue', name: queue, slot: slotOf(joined_at), add });
@@ -127,13 +127,13 @@ function transferred(board: Board, data: EventData<'call.transferred'>, at: numb
   const slot = slotOf(at);
   for (const id of [data.call_id, data.merged_call_id]) {
     const call = id === null ? undefined : board.calls.get(id);
-    if (call === undefined || call.handled === null) continue;
-    if (data.by !== null && data.by !== call.handled.extension) continue;
+    const handler = call?.handled.findLast(({ extension }) => data.by === null || data.by === extension);
+    if (call === undefined || handler === undefined) continue;
     const add = { transferred: 1 };
-    const { queue, extension } = call.handled;
+    const { queue, extension } = handler;
     out.push({ of: 'queue', name: queue, slot, add });
     out.push({ of: 'agent', name: extension, slot, add });
-    call.handled = null;
+    call.handled = call.handled.filter((one) => one !== handler);
     if (data.by === extension) callOver(board, extension, at, out);
   }
 }
@@ -159,7 +159,7 @@ function callEnded(board: Board, data: EventData<'call.ended'>, at: number, out:
   }
   for (const queue of call.queues) if (!into.queues.includes(queue)) into.queues.push(queue);
   for (const extension of call.agents) if (!into.agents.includes(extension)) into.agents.push(extension);
-  into.handled ??= call.handled;
+  into.handled = [...call.handled, ...into.handled];
 }
 
 function tidy(board: Board, at: number, slot: number, out: Count[]): void {
