@@ -195,6 +195,16 @@ test('pbx queues - the caller hangs up after an agent answered and before the en
   assert.equal(last(scene, 'queue.caller_abandoned'), undefined);
 });
 
+test('pbx queues - an agent that hangs up during its announcement answered nobody: the caller leaves by key', () => {
+  const scene = new Scene();
+  waiting(scene);
+  ring(scene, '1002');
+  dialEnded(scene, '1002', 'ANSWER');
+  scene.hangup('l1002');
+  left(scene, '1');
+  assert.equal(reason(scene), 'key');
+});
+
 test('pbx queues - positions follow callers that leave and callers that enter before', () => {
   const scene = new Scene();
   for (const id of ['1', '2', '3']) scene.created(id, { endpoint: 'trunk' });

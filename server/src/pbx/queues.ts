@@ -324,6 +324,9 @@ export function closeOffer(s: State, t: Turn, offer: Offer, how: Outcome, second
   for (const key of [offer.caller, offer.agent, offer.extension]) {
     if (key !== null) takeFrom(s.offersOf, key, offer.id);
   }
+  // The agent hung up during its announcement: the caller goes on waiting.
+  const visit = offer.answered && how === 'canceled' ? s.visits.get(offer.caller) : undefined;
+  if (visit?.queue === offer.queue) changeVisit(s, visit, { answered: false });
   noteRing(s, offer, how);
   const ref = offerRef(s, offer);
   const subject = `queues/${offer.queue}`;
