@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { hashPassword, isOutdated } from './password.ts';
+import { hashPassword, isOutdated, verifyPassword } from './password.ts';
 import type { PasswordCost } from './password.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -186,11 +186,7 @@ export class Sessions implements Authenticator {
   async login(input: LoginInput): Promise<Issued> {
     const { device_name, platform, ip, device, replaces } = input;
     const { who, phc } = await this.#proof.signIn(input);
-    let proven = phc;
-    if (isOutdated(proven)) {
-      proven = await hashPassword(input.password);
-      await this.#store.setPassword(who.id, proven, this.#clock.now(), { proven: phc, keepsSessions: true });
-    }
+    const proven = isOutdated(phc) ? await this.#renewed(who.id, phc, input.password) : phc;
     const issued = await this.#open(who, proven, { device_name, platform, ip, device });
     this.confirmation.opened(issued.session_id);
     await this.#recordLogin(issued, input);
@@ -472,6 +468,22 @@ export class Sessions implements Authenticator {
     this.#ended(ids, reason);
   }
 
+  /** Replaces a hash of former costs; resolves with the stored one. */
+  async #renewed(personId: number, phc: string, password: string): Promise<string> {
+    const renewed = await hashPassword(password);
+    try {
+      await this.#store.setPassword(personId, renewed, this.#clock.now(), {
+        proven: phc,
+        keepsSessions: true,
+      });
+      return renewed;
+    } catch (error) {
+      // Another sign-in of the person may have replaced it meanwhile.
+      const stored = await this.#store.password(personId);
+      if (stored === null || stored === phc || !(await verifyPassword(stored, password))) throw error;
+      return stored;
+    }
+  }
   async #setPassword(personId: number, phc: string, given: NewPassword = {}): Promise<void> {
     this.#ended(await this.#store.setPassword(personId, phc, this.#clock.now(), given), 'password_changed');
     this.#passwordListeners.forEach((listener) => listener(personId));

@@ -343,6 +343,18 @@ test('sessions - a sign-in that was proven with the old password opens nothing a
   await login('1005', 'another password');
   await site.sessions.setPassword(5, passwordOf('1005'));
 });
+test('sessions - a sign-in succeeds whose outdated hash another sign-in replaces meanwhile', async () => {
+  const password = passwordOf('1005');
+  await site.sessions.setPassword(5, password, LEAST_COST);
+  // The first transaction is that of the new hash.
+  database.beforeTransaction = () => site.sessions.setPassword(5, password);
+  const { token } = await login('1005');
+  assert.ok(await works(token));
+  await site.sessions.setPassword(5, password, LEAST_COST);
+  database.beforeTransaction = () => site.sessions.setPassword(5, 'another password');
+  await assert.rejects(login('1005'), is('invalid_credentials'));
+  await site.sessions.setPassword(5, password);
+});
 test('sessions - a password that an administrator gives meanwhile stays, and the refused change is not in the trail', async () => {
   const given = 'given by an administrator';
   const me = (await site.sessions.authenticate((await login('1005')).token))!;
