@@ -99,23 +99,24 @@ const logIn: readonly DialplanStep[] = [
   ...findQueues,
   { app: 'Gosub', data: 'agent-queues,${OFFHOOK_EXTENSION},1' },
   { app: 'Set', data: 'OFFHOOK_OTHERS=${GOSUB_RETVAL}' },
-  { app: 'Set', data: 'OFFHOOK_PAUSED=0' },
+  { app: 'Set', data: 'OFFHOOK_JOIN=' },
   { label: 'look', app: 'Set', data: 'OFFHOOK_QUEUE=${SHIFT(OFFHOOK_OTHERS,&)}' },
   { app: 'GotoIf', data: '$["${OFFHOOK_QUEUE}" = ""]?next' },
   {
     app: 'GotoIf',
     data: `$["\${DEVICE_STATE(Queue:\${OFFHOOK_QUEUE}_pause_${MEMBER})}" = "INUSE"]?:look`,
   },
-  { app: 'Set', data: 'OFFHOOK_PAUSED=1' },
+  { app: 'Set', data: `OFFHOOK_JOIN=pr(${LOGIN})` },
   ...inEachQueue(
     [
       {
         app: 'AddQueueMember',
-        data: `\${OFFHOOK_QUEUE},${MEMBER},\${PENALTY_\${OFFHOOK_EXTENSION}_\${OFFHOOK_QUEUE}},,\${OFFHOOK_EXTENSION},${MEMBER_STATE}`,
+        data: `\${OFFHOOK_QUEUE},${MEMBER},\${PENALTY_\${OFFHOOK_EXTENSION}_\${OFFHOOK_QUEUE}},\${OFFHOOK_JOIN},\${OFFHOOK_EXTENSION},${MEMBER_STATE}`,
       },
+      // Asterisk 22.0 and 22.1 add no paused member.
       {
         app: 'ExecIf',
-        data: `$["\${AQMSTATUS}" = "ADDED" & \${OFFHOOK_PAUSED}]?PauseQueueMember(\${OFFHOOK_QUEUE},${MEMBER},,${LOGIN})`,
+        data: `$["\${AQMSTATUS}" = "ADDED" & "\${OFFHOOK_JOIN}" != ""]?PauseQueueMember(\${OFFHOOK_QUEUE},${MEMBER},,${LOGIN})`,
       },
     ],
     'AQMSTATUS',

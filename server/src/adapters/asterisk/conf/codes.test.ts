@@ -6,6 +6,10 @@ import { after, before, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone } from '../../../../test/support/phone.ts';
+import { silent } from '../../../core/log.ts';
+import { systemClock } from '../../../core/clock.ts';
+import { AmiConnection } from '../ami/connection.ts';
+import { header } from '../ami/frame.ts';
 import { openTransport, randomTag } from '../phone/transport.ts';
 import { until } from '../../../../test/support/until.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
@@ -115,7 +119,19 @@ test('conf/codes - an agent that is paused joins further queues by *81 paused', 
   await shows('sales', ['1003 paused:lunch Not in use']);
   await shows('support', ['1003 paused:login Not in use', '1006 Unavailable']);
   assert.equal(await engine.dial(agent, '*80500'), DONE);
+  // A caller who waits could ring a member that joins ready and is paused after that.
+  const joined: string[] = [];
+  const { ami_port: port, ami_events: account } = engine.instance;
+  const events = await AmiConnection.open({
+    ...{ host: '127.0.0.1', port, ...account, events: 'agent', awaitBoot: false },
+    ...{ clock: systemClock, log: silent },
+    wants: (name) => name === 'QueueMemberAdded',
+    event: (_, frame) => void joined.push(`${frame.get(header('Queue'))} ${frame.get(header('Paused'))}`),
+  });
   assert.equal(await engine.dial(agent, '*81'), DONE);
+  await until('the member is reported', () => Promise.resolve(joined.length > 0));
+  events.close();
+  assert.deepEqual(joined, ['support 1']);
   await shows('sales', ['1003 paused:lunch Not in use']);
   await shows('support', ['1003 paused:login Not in use', '1006 Unavailable']);
   assert.equal(await engine.dial(agent, '*23'), DONE);
