@@ -123,8 +123,13 @@ test('conf/codes - an agent that is paused joins further queues by *81 paused', 
   const joined: string[] = [];
   const { ami_port: port, ami_events: account } = engine.instance;
   const events = await AmiConnection.open({
-    ...{ host: '127.0.0.1', port, ...account, events: 'agent', awaitBoot: false },
-    ...{ clock: systemClock, log: silent },
+    host: '127.0.0.1',
+    port,
+    ...account,
+    events: 'agent',
+    awaitBoot: false,
+    clock: systemClock,
+    log: silent,
     wants: (name) => name === 'QueueMemberAdded',
     event: (_, frame) => void joined.push(`${frame.get(header('Queue'))} ${frame.get(header('Paused'))}`),
   });
