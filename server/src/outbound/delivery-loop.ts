@@ -12,7 +12,7 @@ export class DeliveryLoop {
   readonly #trouble: (error: unknown) => void;
   readonly #clock: Clock;
   readonly #end: () => Promise<void>;
-  #closed = false;
+  readonly #closing = new AbortController();
   #pause = new AbortController();
   readonly #broken = new AbortController();
   readonly #running: Promise<void>;
@@ -36,7 +36,11 @@ export class DeliveryLoop {
 
   /** True from `close` on: a step begins nothing new. */
   get closed(): boolean {
-    return this.#closed;
+    return this.#closing.signal.aborted;
+  }
+  /** Aborted from `close` on: ends a wait in a step, which `wake` does not. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
   }
   /** Aborted when an attempt in progress has to end. */
   get broken(): AbortSignal {
@@ -44,7 +48,7 @@ export class DeliveryLoop {
   }
   /** Begins no new step; what is in progress may finish until `grace` is aborted. */
   async close(grace: AbortSignal): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     this.wake();
     const cut = (): void => this.#broken.abort();
     if (grace.aborted) cut();
@@ -68,7 +72,7 @@ export class DeliveryLoop {
   async #run(): Promise<void> {
     // Let the owner's constructor return first, because its step may use the loop.
     await Promise.resolve();
-    while (!this.#closed) {
+    while (!this.closed) {
       if (this.#pause.signal.aborted) this.#pause = new AbortController();
       try {
         await this.#step();

@@ -20,8 +20,8 @@ export class SyncFailure extends Error {
     this.retry_after_seconds = retry_after_seconds;
   }
 }
-/** `closed`: begin nothing new. `broken`: end what is in progress. `rest`: wait, but not longer than until a stop. */
-export type SyncStop = Pick<DeliveryLoop, 'broken' | 'closed' | 'rest'>;
+/** `closed`: begin nothing new. `broken`: end what is in progress. `closing`: end a wait. */
+export type SyncStop = Pick<DeliveryLoop, 'broken' | 'closed' | 'closing'>;
 
 /** Runs the sync of one system every hour, and ten minutes after a failure, until `close`. */
 export class SyncSchedule<E extends SyncEnd> {

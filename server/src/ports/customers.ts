@@ -41,6 +41,11 @@ export interface CustomerSources {
   remove(source: string, external_ids: readonly string[]): Promise<void>;
   /** Deletes the customers of a source for which `isGone` is true; without it, all of them. */
   removeAll(source: string, isGone?: (row: SourceRow) => boolean): Promise<void>;
+  /** Customers of the source, and those of them for which `is` is true. */
+  count(
+    source: string,
+    is: (row: SourceRow) => boolean,
+  ): Promise<{ readonly all: number; readonly found: number }>;
 }
 /** The phonebook, for features that show numbers. */
 export interface Customers {

@@ -42,10 +42,24 @@ export class PhonebookWriter {
   remove(connector: number, ids: readonly string[]): Promise<void> {
     return this.#run(this.#customers.remove(sourceOf(connector), ids));
   }
-  /** Deletes customers that the sync did not name and that were not stored after its start (`since`). */
-  removeOthers(connector: number, named: { has(row: number): boolean }, since: number): Promise<void> {
+  /**
+   * Deletes customers that the sync did not name and that were not stored after its start (`since`); false, and deletes none,
+   * if they are more than `share` of all.
+   */
+  async removeOthers(
+    connector: number,
+    named: { has(row: number): boolean },
+    since: number,
+    share: number,
+  ): Promise<boolean> {
+    const source = sourceOf(connector);
     const isGone = (row: SourceRow): boolean => !named.has(row.id) && row.updated_at < since;
-    return this.#run(this.#customers.removeAll(sourceOf(connector), isGone));
+    if (share < 1) {
+      const { all, found } = await this.#customers.count(source, isGone);
+      if (found > all * share) return false;
+    }
+    await this.#run(this.#customers.removeAll(source, isGone));
+    return true;
   }
   removeAll(connector: number): Promise<void> {
     return this.#run(this.#customers.removeAll(sourceOf(connector)));

@@ -334,6 +334,50 @@ test('connectors - a page that the system is too busy for is read again, and the
   assert.ok(rig.clock.now() - began >= 120_000, 'not before the system asked for');
 });
 
+test('connectors - a sync that is asked for meanwhile does not shorten the wait for a busy page', async (t) => {
+  const rig = await connectorsRig(t);
+  const { crm } = rig;
+  for (let n = 1; n <= 5; n += 1)
+    crm.changes.push({ id: `${n}`, rev: `a${n}`, name: `Name ${n}`, phone: `030555500${n}`, gone: false });
+  const pages = () => crm.requests.filter((request) => request === 'GET /changes').length;
+  crm.retryAfter = '60';
+  crm.mood = (request) => (request === 'GET /changes' && pages() === 2 ? 503 : 'works');
+  await rig.create('find', { source: crmFile() + CRM_SYNC });
+  await until('the busy page', async () => pages() === 2);
+  await rig.call('POST', 'connectors/1/sync', undefined, 'token-admin');
+  await rig.clock.advance(50_000);
+  assert.equal(pages(), 2);
+  const done = async () => (await rig.list())[0]!.sync!;
+  await until('the sync', async () => {
+    await rig.clock.advance(5_000);
+    return (await done()).last_at !== null;
+  });
+});
+test('connectors - a daily list that lacks most customers deletes none, and changes are read until the next day', async (t) => {
+  const rig = await connectorsRig(t);
+  const { crm } = rig;
+  for (let n = 1; n <= 5; n += 1)
+    crm.changes.push({ id: `${n}`, rev: `a${n}`, name: `Name ${n}`, phone: `030555500${n}`, gone: false });
+  await rig.create('find', { source: crmFile() + CRM_SYNC });
+  const state = async () => (await rig.list())[0]!.sync!;
+  await until('the first sync', async () => (await state()).last_at !== null);
+  const names = async (number: string) => (await lookup(rig, number)).map(({ name }) => name);
+  const others = crm.changes.splice(2);
+  await rig.clock.advance(Date.UTC(2026, 10, 22) - rig.clock.now());
+  await until('the refusal', async () => {
+    await rig.clock.advance(60_000);
+    return (await state()).words?.includes('more than half') === true;
+  });
+  for (const n of [1, 2, 3, 4, 5]) assert.deepEqual(await names(`030555500${n}`), [`Name ${n}`]);
+  crm.changes.push({ id: '9', rev: 'b1', name: 'Name 9', phone: '0305555009', gone: false });
+  await rig.clock.advance(600_000);
+  await until('the changes', async () => (await state()).words === null && !(await state()).running);
+  assert.deepEqual(await names('0305555009'), ['Name 9']);
+  crm.changes.push(...others.slice(1).map((one, n) => ({ ...one, rev: `c${n}` })));
+  await rig.clock.advance(86_400_000);
+  await until('the next day', async () => (await names('0305555003')).length === 0);
+  assert.deepEqual(await names('0305555005'), ['Name 5']);
+});
 test('connectors - the first sync of a day reads all customers: one that was deleted, merged or renamed leaves the phonebook', async (t) => {
   const rig = await connectorsRig(t);
   const { crm } = rig;

@@ -25,6 +25,9 @@ const PAGE_RETRY_SECONDS = [5, 30, 120] as const;
 /** A sync does not wait longer for a page; the next one begins when the system asked for. */
 const MAX_PAGE_WAIT_MS = 600_000;
 const DAY_MS = 86_400_000;
+const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
+/** Largest share of the stored customers that a daily list may delete. */
+const MOST_GONE = 0.5;
 /** Limits of one sync, because a faulty system may return pages without end. */
 const MAX_PAGES = 10_000;
 const MAX_SYNCED = 200_000;
@@ -36,6 +39,8 @@ export class CustomerSyncer {
   readonly #sync: NonNullable<ConnectorSession['sync']>;
   readonly #deps: SyncerDeps;
   readonly #schedule: SyncSchedule<SyncRow>;
+  /** Day of the last attempt to read all customers. */
+  #wholeDay: number | null = null;
   constructor(connector: number, sync: NonNullable<ConnectorSession['sync']>, deps: SyncerDeps) {
     this.#connector = connector;
     this.#sync = sync;
@@ -69,7 +74,10 @@ export class CustomerSyncer {
     const seen = new NamedCustomers();
     // Changes do not name a customer that was deleted, merged or renamed, or whose change was committed late or before
     // a restore of the system; so the first sync of each day in UTC reads all customers.
-    const isWhole = before.at === null || Math.floor(before.at / DAY_MS) !== Math.floor(at / DAY_MS);
+    // One that fails is not tried again that day, so that changes go on.
+    const today = dayOf(at);
+    const isWhole = before.at === null || (dayOf(before.at) !== today && this.#wholeDay !== today);
+    if (isWhole) this.#wholeDay = today;
     const from = isWhole ? null : before.cursor;
     let cursor = from;
     let page: unknown = null;
@@ -96,7 +104,14 @@ export class CustomerSyncer {
       page = next;
     }
     // A complete list names every customer; an empty one is more likely a fault than an empty system.
-    if (from === null && seen.size > 0) await phonebook.removeOthers(this.#connector, seen, at);
+    if (from === null && seen.size > 0) {
+      // A system that lists changes may list only some customers for a while: the site's own fields would be lost with the rest.
+      const share = before.cursor === null ? 1 : MOST_GONE;
+      if (!(await phonebook.removeOthers(this.#connector, seen, at, share)))
+        throw new SyncFailure(
+          'the list of all customers lacks more than half of those in the phonebook, so none was deleted',
+        );
+    }
     const last: SyncRow = { cursor, at, customers: seen.size };
     await store.putSync(this.#connector, last);
     return last;
@@ -115,7 +130,7 @@ export class CustomerSyncer {
       const mayPass = after.page !== null && (kind === 'unsent' || kind === 'unknown');
       const delay = mayPass ? retryDelay(PAGE_RETRY_SECONDS, attempts, retry_after_seconds, chance()) : null;
       if (delay === null || delay > MAX_PAGE_WAIT_MS) throw new SyncFailure(words, retry_after_seconds);
-      await stop.rest((signal) => clock.sleep(delay, signal));
+      await clock.sleep(delay, stop.closing).catch(() => {});
       if (stop.closed) return null;
     }
   }

@@ -153,6 +153,19 @@ export function createSources(options: SourcesOptions): LineSources {
         storeSome(source, some.map(read), sync && { sync, ids: some.map(({ external_id }) => external_id) }),
       ),
     remove: (source, ids) => inParts(ids, async (some) => removeRows(await knownOf(source, some))),
+    async count(source, is) {
+      let [all, found] = [0, 0];
+      for (let after: number | undefined = 0; after !== undefined;) {
+        const rows = await store.origins(after, ORIGINS_AT_ONCE);
+        for (const row of rows) {
+          if (row.source !== source) continue;
+          all += 1;
+          if (is(row)) found += 1;
+        }
+        after = rows.at(-1)?.id;
+      }
+      return { all, found };
+    },
     async removeAll(source, isGone = () => true) {
       for (let after: number | null = 0; after !== null;)
         after = await writes.run(async (): Promise<number | null> => {
