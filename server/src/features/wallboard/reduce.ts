@@ -159,7 +159,8 @@ function callEnded(board: Board, data: EventData<'call.ended'>, at: number, out:
   }
   for (const queue of call.queues) if (!into.queues.includes(queue)) into.queues.push(queue);
   for (const extension of call.agents) if (!into.agents.includes(extension)) into.agents.push(extension);
-  into.handled = [...call.handled, ...into.handled];
+  const isIn = (extension: string): boolean => into.handled.some((one) => one.extension === extension);
+  into.handled = [...call.handled.filter((one) => !isIn(one.extension)), ...into.handled];
 }
 
 function tidy(board: Board, at: number, slot: number, out: Count[]): void {
