@@ -61,6 +61,9 @@ const RELOAD_SETTLE_MS = 250;
 const SUSPICION_EVERY_MS = 30_000;
 /** Interval of attempts while the engine is not started: an attempt is cheap, and a start does not wait for it. */
 const NO_ENGINE_MS = 20;
+/** Interval after the first half minute, when the engine, or another node, is away. */
+const AWAY_MS = 200;
+const SOON_MS = 30_000;
 const RETRY_RESYNC_MS = 5_000;
 /** However lucky the draw, an engine that is away is not asked more often than every 50 ms. */
 const RETRY = { first_ms: 200, most_ms: 10_000, least_ms: 50, spread: [0, 1] } as const;
@@ -406,6 +409,7 @@ export class EngineLink {
 
   async #run(): Promise<void> {
     const backoff = new Backoff({ ...RETRY, random: this.#random });
+    let lackedAt: number | null = null;
     while (!this.#stop.signal.aborted) {
       let wait: number;
       const begun = this.#clock.now();
@@ -415,9 +419,12 @@ export class EngineLink {
         if (target === null) {
           this.#move('down', 'there is no engine yet');
           backoff.reset();
-          await this.#clock.sleep(NO_ENGINE_MS, this.#stop.signal).catch(() => {});
+          lackedAt ??= begun;
+          const isAway = begun - lackedAt > SOON_MS;
+          await this.#clock.sleep(isAway ? AWAY_MS : NO_ENGINE_MS, this.#stop.signal).catch(() => {});
           continue;
         }
+        lackedAt = null;
         if (this.#state !== 'refused') this.#move('connecting', this.#reason);
         await this.#live(target);
         if (this.#clock.now() - begun > STEADY_MS) backoff.reset();

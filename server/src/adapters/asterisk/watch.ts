@@ -35,8 +35,9 @@ const TASKS_EVERY_MS = 30_000;
  */
 const AGAIN_MS = 1_000;
 const LOOK_MS = 100;
-/** Interval at which a check looks whether the engine is up; readiness waits for the first results. */
-const UP_MS = 20;
+/** Interval at which a check looks whether the engine is up in the first half minute: readiness waits for the first results. */
+const FIRST_UP_MS = 20;
+const STARTS_MS = 30_000;
 /** Limit of the bytes searched for a record: a busy site writes less in a minute. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
@@ -139,11 +140,12 @@ export function watchEngine(options: EngineWatchOptions): EngineWatch {
     };
   }
   async function repeat(what: WatchedThing, every: number, attempt: () => Promise<Finding>): Promise<void> {
+    const began = clock.now();
     for (;;) {
       if (!up()) {
         put(what, DOWN);
         if (what === 'call') put('call_records', DOWN);
-        await clock.sleep(UP_MS, signal);
+        await clock.sleep(clock.now() - began > STARTS_MS ? LOOK_MS : FIRST_UP_MS, signal);
         continue;
       }
       let finding = await attempt().catch(failed);
