@@ -177,14 +177,14 @@ test('mailboxes - a PIN chosen by phone ends with a new PIN, and is restored wit
   await choose('1013', 'two');
   await endChosenPins(instance, file('1111', '3333'), file('2222', '3333'));
   assert.deepEqual(await chosen(), [null, 'two']);
-  await restoreChosenPins(instance, file('2222', '3333'));
+  await restoreChosenPins(instance, async () => file('2222', '3333'));
   assert.deepEqual(await chosen(), [null, 'two']);
   await choose('1001', 'chosen meanwhile');
-  await restoreChosenPins(instance, file('1111', '3333'));
+  await restoreChosenPins(instance, async () => file('1111', '3333'));
   assert.deepEqual(await chosen(), ['one', 'two']);
 
   await endChosenPins(instance, file('1111', '3333'), file('2222', '3333'));
   await endChosenPins(instance, file('2222', '3333'), file('1111', '3333'));
-  await restoreChosenPins(instance, file('1111', '3333'));
+  await restoreChosenPins(instance, async () => file('1111', '3333'));
   assert.deepEqual(await chosen(), [null, 'two'], 'the former PIN was given again');
 });

@@ -59,14 +59,17 @@ export async function endChosenPins(
     await rename(chosenPin(instance, number), path.join(ended, `${number}-${pin}`)).catch(missing);
 }
 /**
- * Restores ended PINs of mailboxes that have their former PIN in this text of the engine's file again, or still. Throws errors of
- * the file system.
+ * Restores ended PINs of mailboxes that have their former PIN in the text of the engine's file again, or still; `read` is called
+ * only where there are ended PINs. Throws errors of the file system.
  */
-export async function restoreChosenPins(instance: Pick<Instance, 'folder'>, text: string): Promise<void> {
+export async function restoreChosenPins(
+  instance: Pick<Instance, 'folder'>,
+  read: () => Promise<string | null>,
+): Promise<void> {
   const ended = endedPinsDir(instance);
   const names = (await readdir(ended).catch(missing)) ?? [];
   if (names.length === 0) return;
-  const pins = new Set([...pinsIn(text)].map((pin) => pin.join('-')));
+  const pins = new Set([...pinsIn((await read()) ?? '')].map((pin) => pin.join('-')));
   for (const name of names)
     if (pins.has(name))
       await rename(path.join(ended, name), chosenPin(instance, name.split('-')[0]!)).catch(missing);

@@ -163,7 +163,7 @@ export class AsteriskConfig implements EngineConfig {
       return [...new Set([...changed, ...(await this.#unread.names())])];
     } finally {
       // Also after a write that failed, or was interrupted before this one.
-      await restoreChosenPins(instance, (await this.read(MAILBOXES)) ?? '');
+      await restoreChosenPins(instance, () => this.read(MAILBOXES));
     }
   }
   async reload(names: readonly string[], signal?: AbortSignal): Promise<void> {
