@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
+import { until } from '../../server/test/support/until.ts';
 import type { Browser } from '../../server/test/support/browser.ts';
 import type { Site } from '../../server/test/support/site.ts';
 import { consoleOf } from './rig.ts';
@@ -52,4 +53,16 @@ export function adminPage(site: () => Site, browser: () => Browser) {
 export const go = async (page: Page, name: string): Promise<void> => {
   await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
   await page.getByRole('heading', { level: 1, name }).waitFor();
+};
+/** Waits on *System health* until no check fails; the packages may, because they have the age of this machine's mirror. */
+export const works = async (page: Page): Promise<void> => {
+  await page.getByText(/^(Everything works|The service works, but something needs attention)$/).waitFor();
+  await until('no check fails but the age of the packages', async () => {
+    const failing = await page
+      .getByRole('group', { name: 'Checks' })
+      .getByRole('row', { name: 'Failing' })
+      .all();
+    const names = await Promise.all(failing.map((row) => row.getByRole('cell').first().innerText()));
+    return names.every((name) => name === 'Packages of the engine');
+  });
 };

@@ -11,7 +11,7 @@ import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { ok, startSink, status } from '../../server/test/support/webhook-sink.ts';
 import type { Sink } from '../../server/test/support/webhook-sink.ts';
-import { adminPage, go, tabTo } from './people-steps.ts';
+import { adminPage, go, tabTo, works } from './people-steps.ts';
 import {
   assertAccessible,
   assertAccessibleInBoth,
@@ -504,7 +504,7 @@ describe('console people', () => {
 
   test('health - everything works; the engine that goes away is said at once, and that it is back', async () => {
     const page = await adminAt('/admin/health', { scheme: 'dark' });
-    await page.getByText('Everything works').waitFor();
+    await works(page);
     await page.getByText('Connected', { exact: true }).waitFor();
     await page.getByText('Events so far').waitFor();
     await assertAccessible(page);
@@ -516,19 +516,19 @@ describe('console people', () => {
     const said = Promise.all([
       page.getByText('Not connected').waitFor(),
       page.getByRole('row', { name: /^Reason ./ }).waitFor(),
-      page.getByText('Something needs attention').waitFor(),
+      page.getByText('Something needs attention', { exact: true }).waitFor(),
     ]);
     process.kill(site().enginePid()!, 'SIGKILL');
     await said;
     await assertAccessible(page);
     await page.getByText('Connected', { exact: true }).waitFor();
-    await page.getByText('Everything works').waitFor();
+    await works(page);
     assertNoTrouble(page);
   });
 
   test('health - a network that guesses passwords is listed, and released by a click', async () => {
     const page = await adminAt('/admin/health');
-    await page.getByText('Everything works').waitFor();
+    await works(page);
     const { host, port } = site().sip;
     const scanner = await openTransport({
       server: site().sip,
