@@ -27,6 +27,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { Renewal } from '../ports/certificates.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LdapServer } from '../features/ldap/server.ts';
+import { PACKAGES_OLD_MS } from '../ports/engine-site.ts';
 import type { EngineWatch, Exchange, Finding } from '../ports/engine-site.ts';
 import type { Firewall } from '../ports/firewall.ts';
 import type { Engine } from '../ports/engine.ts';
@@ -38,11 +39,6 @@ import type { StoreGaps } from './store-gaps.ts';
 const MANY_REFUSALS = 100;
 /** Free bytes below which the disk counts as full. */
 export const DISK_FLOOR_BYTES = 64 * 1024 * 1024;
-
-/**
- * Age from which the check of the engine's packages fails, because Debian fixes faults within days; the service stays ready.
- */
-const PACKAGES_OLD_MS = 30 * 86_400_000;
 
 export interface Watched {
   readonly directory: Pick<ReturnType<typeof createDirectory>, 'config'>;

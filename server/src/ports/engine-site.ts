@@ -13,6 +13,8 @@ import type { Engine, SipRefusal } from './engine.ts';
 import type { Homes, OtherEngine, Site } from './site.ts';
 import type { Voicemail } from './voicemail.ts';
 
+/** Age from which the packages of the engine count as old, because Debian fixes faults within days. */
+export const PACKAGES_OLD_MS = 30 * 86_400_000;
 /** Age of the engine's packages. */
 export interface PackageAge {
   /** Date of the newest index without newer packages, else of their download; milliseconds since 1970. */

@@ -1,9 +1,10 @@
 import { engineCommand } from '../adapters/asterisk/process/control.ts';
 import { loadInstance } from '../adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../adapters/asterisk/process/living.ts';
-import { ownAsterisk, updateAsterisk } from '../adapters/asterisk/provision/asterisk.ts';
+import { ownAsterisk, packageAge, updateAsterisk } from '../adapters/asterisk/provision/asterisk.ts';
 import { SETTINGS } from '../boot/settings.ts';
 import { readConfig } from '../boot/config.ts';
+import { PACKAGES_OLD_MS } from '../ports/engine-site.ts';
 import { messageOf } from '../core/errors.ts';
 
 const USAGE = 'Usage: npm run engine -- "queue show"   or   npm run engine -- --update';
@@ -28,6 +29,11 @@ async function update(): Promise<number> {
   });
   if (changes.length === 0) {
     console.log(`Asterisk ${program.version}: nothing newer`);
+    const age = await packageAge(program);
+    if (age !== null && Date.now() - age.as_of >= PACKAGES_OLD_MS)
+      console.log(
+        `The newest index of the mirror is of ${new Date(age.as_of).toISOString().slice(0, 10)}; name a mirror that is up to date in ${SETTINGS.debianMirrors.name}.`,
+      );
     return 0;
   }
   console.log(`Asterisk ${program.version}: ${changes.length} packages are newer`);
