@@ -47,13 +47,16 @@ interface Past {
   readonly measured: Readonly<Record<string, number>>;
 }
 type Interval = Gate['measured'];
+/** By what the gate asks. */
+type Intervals = Readonly<Record<string, Interval>>;
 /** A second run of a row, for comparison. */
 interface Repeat {
   readonly at: string;
   readonly commit: string;
   readonly machine: string;
-  /** Intervals by what the gate asks. */
-  readonly measured: Readonly<Record<string, Interval>>;
+  readonly measured: Intervals;
+  /** The published figures that it repeated, once newer ones have taken their place. */
+  readonly of?: { readonly commit: string; readonly measured: Intervals };
 }
 interface Measured {
   readonly row: Row;
@@ -71,6 +74,11 @@ export const commitOf = (): string => {
     return 'unknown';
   }
 };
+const intervalsOf = ({ gates }: Row): Intervals =>
+  Object.fromEntries(gates.map(({ what, measured }) => [what, measured]));
+/** The repeat of a row that is measured anew: it stays beside the figures that it repeated. */
+const repeatOf = ({ repeat, commit, row }: Measured): Pick<Measured, 'repeat'> =>
+  repeat === undefined ? {} : { repeat: { of: { commit, measured: intervalsOf(row) }, ...repeat } };
 const pastOf = ({ commit, row }: Measured): Past => ({
   commit,
   measured: Object.fromEntries(row.gates.map(({ what, measured }) => [what, measured.median])),
@@ -82,8 +90,8 @@ function historyOf(before: Measured | undefined, commit: string): readonly Past[
 }
 
 /**
- * Stores the rows and rewrites every page. The figures of a repeat are stored beside the published figures of their row,
- * until that row is measured again; without published figures they become the published ones.
+ * Stores the rows and rewrites every page. The figures of a repeat are stored beside the published figures of their row;
+ * without published figures they become the published ones.
  */
 export function writeDocuments(rows: readonly Row[], read: Machine, repeated: boolean): void {
   const results = readJson<Record<string, Measured>>(RESULTS, {});
@@ -91,9 +99,11 @@ export function writeDocuments(rows: readonly Row[], read: Machine, repeated: bo
   for (const row of rows) {
     const before = results[row.id];
     if (repeated && before !== undefined) {
-      const measured = Object.fromEntries(row.gates.map((gate) => [gate.what, gate.measured]));
-      results[row.id] = { ...before, repeat: { at, commit, machine, measured } };
-    } else results[row.id] = { row, at, commit, machine, history: historyOf(before, commit) };
+      results[row.id] = { ...before, repeat: { at, commit, machine, measured: intervalsOf(row) } };
+    } else {
+      const repeat = before === undefined ? {} : repeatOf(before);
+      results[row.id] = { row, at, commit, machine, history: historyOf(before, commit), ...repeat };
+    }
   }
   const sorted = Object.entries(results).toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
   writeJson(RESULTS, Object.fromEntries(sorted));
@@ -128,7 +138,8 @@ const isRatio = ({ what, unit, measured }: Gate): boolean =>
 const pairsOf = ({ row, repeat }: Measured): readonly (readonly [Interval, Interval])[] =>
   row.gates.flatMap((gate) => {
     const again = repeat?.measured[gate.what];
-    return again === undefined || !isRatio(gate) ? [] : [[gate.measured, again] as const];
+    const first = repeat?.of === undefined ? gate.measured : repeat.of.measured[gate.what];
+    return again === undefined || first === undefined || !isRatio(gate) ? [] : [[first, again] as const];
   });
 function repeatText(topics: readonly Topic[]): string {
   const rows = topics
@@ -141,7 +152,8 @@ function repeatText(topics: readonly Topic[]): string {
   const agree = ratios.filter(([a, b]) => meet(a, b)).length;
   return `
 Repeated on another machine (\`npm run bench -- --repeat P1 P7\`): of ${ratios.length} ratios in ${rows.length} rows, the intervals of ${agree} have
-values in common with the published ones. All ratios of ${rows.length - apart.length} rows do${apart.length === 0 ? '' : `; not those of ${apart.join(', ')}`}.
+values in common with the published ones. All ratios of ${rows.length - apart.length} rows do${apart.length === 0 ? '' : `; not those of ${apart.join(', ')}`}. A row whose code
+has changed is repeated in a checkout of the commit that was published.
 `;
 }
 
@@ -193,19 +205,21 @@ function sectionOf({ row, at, commit, machine, history, repeat }: Measured): str
     const shown = role === 'ours' ? `**${name}**` : name;
     return `| ${shown} | ${role === 'ours' ? '' : role} | ${digits(series.median)} ${unit} | ${intervalOf(series)} |`;
   });
-  /** Additional cell in the table of gates if the row was repeated. */
-  const repeated = (text: string): string => (repeat === undefined ? '' : `${text}|`);
+  const of = repeat?.of;
+  /** Additional cells in the table of gates if the row was repeated. */
+  const repeated = (text: string, first: string): string =>
+    repeat === undefined ? '' : of === undefined ? `${text}|` : `${first}|${text}|`;
   const gates = row.gates.map((gate) => {
-    const again = repeat?.measured[gate.what];
-    const cell = again === undefined ? '' : measuredOf({ ...gate, measured: again });
-    return `| ${askedOf(gate)} | ${measuredOf(gate)} | ${verdictText[gate.verdict]} |${repeated(` ${cell} `)}`;
+    const shown = (measured: Interval | undefined): string =>
+      measured === undefined ? '' : measuredOf({ ...gate, measured });
+    return `| ${askedOf(gate)} | ${measuredOf(gate)} | ${verdictText[gate.verdict]} |${repeated(` ${shown(repeat?.measured[gate.what])} `, ` ${shown(of?.measured[gate.what])} `)}`;
   });
   return `## ${row.id}: ${row.title}
 
 | | | median | 95 % interval |
 |---|---|---|---|
 ${figures.join('\n')}
-${gates.length === 0 ? '' : `\n| Asked | Measured | |${repeated(' Repeated ')}\n|---|---|---|${repeated('---')}\n${gates.join('\n')}\n`}${(row.notes ?? []).map((note) => `\n${note}\n`).join('')}${historyTable(row, commit, history)}
+${gates.length === 0 ? '' : `\n| Asked | Measured | |${repeated(' Repeated ', ` Commit ${of?.commit} `)}\n|---|---|---|${repeated('---', '---')}\n${gates.join('\n')}\n`}${(row.notes ?? []).map((note) => `\n${note}\n`).join('')}${historyTable(row, commit, history)}
 <sub>Measured ${at}, commit ${commit}; ${machine}.${repeat === undefined ? '' : ` Repeated ${repeat.at}, commit ${repeat.commit}; ${repeat.machine}.`}</sub>
 `;
 }
