@@ -1,6 +1,7 @@
 /** The session of a client: its token, its renewal and the requests that are repeated after it. */
 import type { z } from 'zod';
 import type { LoginReply } from '@offhook/contract/session.ts';
+import { unharmed } from './environment.ts';
 import { OffhookError, clientError } from './errors.ts';
 import type { Http, HttpRequest } from './http.ts';
 
@@ -119,10 +120,10 @@ export class Session {
 
   #keep(next: string | null): void {
     this.#sessions += 1;
-    if (next === null) this.#options.onSignedOut?.();
+    if (next === null) unharmed(() => this.#options.onSignedOut?.());
     if (this.#byCookie) return;
     this.#token = next;
-    this.#options.onToken?.(next);
+    unharmed(() => this.#options.onToken?.(next));
   }
   #kept(reply: LoginResult): LoginResult {
     this.#keep(reply.token);

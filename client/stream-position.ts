@@ -1,4 +1,5 @@
 /** Position of a stream: events received, and events that its reader has processed. */
+import { unharmed } from './environment.ts';
 import type { StreamCursor } from './events.ts';
 
 type Received = {
@@ -103,7 +104,7 @@ export class StreamPosition {
   settle(done: StreamCursor | null): void {
     if (done === null || (this.#cursor?.seq === done.seq && this.#cursor.epoch === done.epoch)) return;
     this.#cursor = done;
-    this.#onCursor?.(done);
+    unharmed(() => this.#onCursor?.(done));
   }
   #owe(topics: readonly string[]): void {
     for (const topic of topics) this.#owed.add(topic);
