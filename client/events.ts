@@ -38,4 +38,6 @@ export interface StreamCursor {
   readonly seq: number;
   /** `<seq>:<check>` of the newest event before it: proves that the journal is still the one that was read. */
   readonly check?: string;
+  /** Rights to the topics with which the state was received: if they differ, `snapshot: true` requests the state again. */
+  readonly access?: string;
 }

@@ -2,6 +2,9 @@
 import { unharmed } from './environment.ts';
 import type { StreamCursor } from './events.ts';
 
+/** Access that differs from that of every connection. */
+const UNKNOWN = '';
+
 type Received = {
   /** Newest received seq; a subscription resumes after it. Null before the first subscription. */
   readonly seq: number | null;
@@ -16,7 +19,7 @@ export class StreamPosition {
   readonly #awaited = new Set<string>();
   /** Topics without a snapshot since it became necessary; unlike `#awaited` it lasts while events arrive. */
   readonly #owed = new Set<string>();
-  /** Access with which the newest snapshots were taken, and that of this connection; null without a name. */
+  /** Access with which the state is complete, and that of this connection; null if the service names none. */
   #access: string | null = null;
   #granted: string | null = null;
   #serverEpoch = '';
@@ -26,6 +29,7 @@ export class StreamPosition {
   constructor(cursor: StreamCursor | null, onCursor: ((cursor: StreamCursor) => void) | undefined) {
     this.#received = { seq: cursor?.seq ?? null, epoch: cursor?.epoch ?? null, check: cursor?.check ?? null };
     this.#before = this.#received;
+    this.#access = cursor?.access ?? null;
     this.#cursor = cursor;
     this.#onCursor = onCursor;
   }
@@ -49,28 +53,26 @@ export class StreamPosition {
     this.#awaited.clear();
     if (this.#received.seq === null) this.#received = { seq: null, epoch, check: null };
   }
-  subscribed(access: string | undefined): void {
+  /** `topics`: those with a state. Other rights than those of the state skip events, also if they change back later. */
+  subscribed(access: string | undefined, topics: readonly string[]): void {
     this.#granted = access ?? null;
+    if (this.#access !== null && this.#granted !== null && this.#access !== this.#granted) this.#owe(topics);
+    if (topics.length > 0) this.#access ??= this.#granted;
   }
   awaitSnapshots(topics: readonly string[]): void {
     this.#before = this.#received;
     for (const topic of topics) this.#awaited.add(topic);
     this.#owe(topics);
   }
-  /** True while a snapshot is missing. */
+  /** True while a snapshot is missing: events that follow a resume lack their state. */
   get isOwed(): boolean {
-    return this.#owed.size > 0;
-  }
-  /** True if the events after a resume lack their state: snapshots were cut off, or the rights changed. */
-  lacksState(topics: readonly string[]): boolean {
-    if (this.#access !== null && this.#granted !== null && this.#access !== this.#granted) this.#owe(topics);
-    this.#access ??= this.#granted;
     return this.#owed.size > 0;
   }
   /** Position to resume from after the snapshot; null while other snapshots are missing, which a resume would skip. */
   snapshot(topic: string, seq: number): StreamCursor | null {
     this.#awaited.delete(topic);
-    this.#owed.delete(topic);
+    // One that was not requested follows a change of the rights, whose access the service does not name.
+    if (!this.#owed.delete(topic)) this.#granted = UNKNOWN;
     if (this.#owed.size === 0) this.#access = this.#granted;
     // Events follow from the oldest of several snapshots.
     this.advance(Math.min(this.#received.seq ?? seq, seq));
@@ -96,13 +98,16 @@ export class StreamPosition {
   /** Null while a snapshot is missing: whoever stores the position and resumes there would never get it. */
   at(seq: number | null): StreamCursor | null {
     const { epoch, check } = this.#received;
+    const access = this.#access;
     return seq === null || epoch === null || this.#owed.size > 0
       ? null
-      : { epoch, seq, ...(check === null ? {} : { check }) };
+      : { epoch, seq, ...(check === null ? {} : { check }), ...(access === null ? {} : { access }) };
   }
   /** The reader has processed everything up to `done`. */
   settle(done: StreamCursor | null): void {
-    if (done === null || (this.#cursor?.seq === done.seq && this.#cursor.epoch === done.epoch)) return;
+    const was = this.#cursor;
+    if (done === null) return;
+    if (was?.seq === done.seq && was.epoch === done.epoch && was.access === done.access) return;
     this.#cursor = done;
     unharmed(() => this.#onCursor?.(done));
   }

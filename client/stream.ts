@@ -333,20 +333,20 @@ class Stream implements EventStream {
     this.#subscribe(link, this.#position.resume);
   }
   #subscribed({ cursor, access }: ServerFrame & { op: 'subscribed' }, link: StreamLink): void {
+    const { snapshot, topics } = this.#options;
     link.subscribed = true;
-    this.#position.subscribed(access);
+    this.#position.subscribed(access, snapshot === true ? topics : []);
     if (this.#position.received !== null) return;
     this.#awaitSnapshots();
     this.#position.advance(cursor);
-    if (this.#options.snapshot !== true) this.#settleIdle();
+    if (snapshot !== true) this.#settleIdle();
     this.#live(link, 'subscribed');
   }
   #resumed(link: StreamLink): void {
     link.patient = false;
     this.#live(link, 'everything missed was heard');
-    const { snapshot, topics } = this.#options;
     // The events go on beside the snapshots.
-    if (snapshot === true && this.#position.lacksState(topics)) this.#subscribe(link, {});
+    if (this.#position.isOwed) this.#subscribe(link, {});
   }
   #awaitSnapshots(): void {
     if (this.#options.snapshot === true) this.#position.awaitSnapshots(this.#options.topics);
