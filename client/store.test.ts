@@ -87,6 +87,8 @@ test('store - combines the snapshot with later events, and notifies listeners of
   const again = await second.heard('subscribe');
   second.send({ op: 'subscribed', id: again.id, topics, cursor: 30 });
   second.send({ op: 'gap', from: 9, to: 30, reason: 'cursor_outdated' });
+  await until('the gap', () => store.state === 'live');
+  assert.equal(store.stale, true, 'the records are those of before the gap');
   second.send({
     op: 'snapshot',
     topic: 'presence',
@@ -95,6 +97,7 @@ test('store - combines the snapshot with later events, and notifies listeners of
   });
   await until('the new state', () => store.has('1003'));
   assert.deepEqual([...store.keys()], ['1003'], 'after a gap only what the new snapshot holds');
+  assert.equal(store.stale, false);
 });
 
 test('store - of named objects contains only those and becomes ready with the last of their snapshots', async (t) => {

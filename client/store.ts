@@ -18,7 +18,7 @@ export interface Store<T> extends Iterable<[string, T]> {
   keys(): Iterable<string>;
   values(): Iterable<T>;
   readonly state: StreamState;
-  /** True before the first snapshot, and while the connection or the engine is lost. */
+  /** True before the first snapshot, between a gap and the snapshots after it, and while the connection or the engine is lost. */
   readonly stale: boolean;
   /** Resolves with the first snapshot; rejects when the stream ends before it. */
   readonly ready: Promise<void>;
@@ -68,7 +68,8 @@ export function createStore<K extends StoreTopic>(
         return tell();
       }
       case 'gap':
-        return;
+        for (const one of topics) waitFor.add(one);
+        return tell();
       case 'engine.link_down':
       case 'engine.link_up':
       case 'engine.resynced':
