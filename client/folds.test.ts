@@ -276,8 +276,8 @@ test('folds - a deleted queue leaves, and events of its last callers do not brin
   for (const type of ['queue.caller_left', 'queue.caller_abandoned', 'queue.caller_changed']) {
     assert.deepEqual(queues.after(new Map(), tell(type, { ...ref, waited_seconds: 1 })), [], type);
   }
-  for (const type of ['offer.accepted', 'offer.timeout', 'offer.rejected', 'offer.canceled'])
-    assert.deepEqual(queues.after(new Map(), tell(type, { queue: 'support', offer_id: 'o1' })), [], type);
+  for (const type of ['created', 'accepted', 'timeout', 'rejected', 'canceled'])
+    assert.deepEqual(queues.after(new Map(), tell(`offer.${type}`, { queue: 'support' })), [], type);
 });
 test('folds - a created queue appears with its settings, and changed settings keep its callers', () => {
   const settings = { number: '500', title: 'Support', strategy: 'ringall' };

@@ -122,12 +122,11 @@ export const queuesFold: Fold<QueueState> = {
     return changed === queue ? NONE : [{ key: name, value: changed }];
   },
 };
-/** Events of a queue that exists; the others may follow the removal of their queue. */
+/** Events that a created queue can have before its `queue.changed`; the others may follow the removal of their queue. */
 const BEGINS: ReadonlySet<string> = new Set<EventType>([
   'queue.changed',
   'queue.caller_joined',
   'queue.stats',
-  'offer.created',
 ]);
 function queueAfter(queue: QueueState, event: StreamEvent): QueueState {
   const others = (leg: string): QueueCaller[] => queue.callers.filter(({ id }) => id !== leg);
