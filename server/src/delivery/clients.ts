@@ -37,6 +37,9 @@ export interface ClientsOptions {
 }
 
 const sessionEnded = (): ServiceError => new ServiceError('not_authenticated', 'the session ended');
+/** Refusal of a request whose stream would end at once. */
+export const reconnect = (): ServiceError =>
+  new ServiceError('overloaded', 'streams reconnect now; try again shortly', { retry_after_seconds: 1 });
 
 /** All clients: their number per person, heartbeats, the end of sessions and changes of rights. */
 export class Clients {

@@ -97,11 +97,39 @@ test('poll - `access` differs once the rights differ, also during a poll', async
   assert.equal((await ask(rig, 'topics=queues&cursor=0&wait=0', 'agent')).access, before);
   const waiting = ask(rig, 'topics=queues&cursor=0&wait=30', 'agent');
   await waits(rig);
-  rig.directory.setQueues(rig.directory.queues().filter(({ name }) => name !== 'sales'));
+  const all = rig.directory.queues();
+  rig.directory.setQueues(all.filter(({ name }) => name !== 'sales'));
+  rig.commit(offer('sales', '1003'));
+  await until('its distribution', () => rig.figure('offhook_stream_lag') === 0);
+  rig.directory.setQueues(all);
   rig.commit(offer('support', '1003'));
   const reply = await waiting;
-  assert.deepEqual(reply.seqs, [1]);
+  assert.deepEqual([reply.cursor, reply.seqs], [0, []]);
   assert.notEqual(reply.access, before);
+  assert.deepEqual((await ask(rig, 'topics=queues&cursor=0&wait=0', 'agent')).seqs, [1, 2]);
+});
+
+test('poll - a stop while the state cannot be built moves no cursor', async (t) => {
+  const rows = [presence('1005'), presence('1005'), presence('1005')];
+  const query = 'topics=presence&cursor=0&wait=30&snapshot=true';
+  const outdated = await streamRig(t);
+  outdated.commit(...rows);
+  outdated.store.trim(3);
+  outdated.held = null;
+  const first = assert.rejects(ask(outdated, query), /503 overloaded/);
+  await waits(outdated);
+  await outdated.stop();
+  await first;
+
+  const rig = await streamRig(t);
+  const second = assert.rejects(ask(rig, query), /503 overloaded/);
+  await waits(rig);
+  rig.held = null;
+  rig.commit(...rows);
+  rig.store.trim(3);
+  await until('the gap', () => rig.figure('offhook_stream_feeds') === 0);
+  await rig.stop();
+  await second;
 });
 
 test('poll - rights, bad queries, and the end of the session while it waits', async (t) => {

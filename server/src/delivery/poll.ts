@@ -8,7 +8,7 @@ import type { Handler } from '../ports/operations.ts';
 import type { Framing } from './batch.ts';
 import { Client } from './client.ts';
 import { gapOf, reachOf } from './cursor.ts';
-import { admitted } from './clients.ts';
+import { admitted, reconnect } from './clients.ts';
 import type { Parts } from './parts.ts';
 import type { Snapshot } from './snapshots.ts';
 import { accessOf } from '../rights/hearing.ts';
@@ -88,12 +88,14 @@ class Poll extends Client {
     this.#parts.hub.leave(this);
     this.#begin(performance.now() + SNAPSHOT_MS, from);
   }
+  /** Ends the poll: if the rights changed back before its end, `access` of the reply would not show that events are missing. */
   rightsChanged(): void {
-    const { hub } = this.#parts;
-    if (this.mode !== 'idle') hub.attach(this, this.names, hub.positionOf(this), 0);
+    if (this.mode !== 'idle') this.#finish(NOTHING);
   }
   restart(): void {
-    this.#finish(NOTHING);
+    // Without a position, the client must send the same request again.
+    if (this.mode === 'idle') this.#fail(reconnect());
+    else this.#finish(NOTHING);
   }
   end(code: number, reason: string): void {
     this.#fail(
@@ -148,9 +150,10 @@ export function pollHandler(parts: Parts, closing: () => boolean): Handler<typeo
     const answer = poll.ask(heard);
     // The reply to a client that left during the wait emits no further event.
     if (reply.raw.destroyed) poll.vanish();
-    const body = await answer;
-    // An idle keep-alive connection would delay the stop.
-    if (closing()) reply.raw.shouldKeepAlive = false;
+    const body = await answer.finally(() => {
+      // An idle keep-alive connection would delay the stop.
+      if (closing()) reply.raw.shouldKeepAlive = false;
+    });
     return reply.type('application/json; charset=utf-8').send(body);
   };
 }

@@ -1,6 +1,5 @@
 import { stream as operations } from '@offhook/contract/operations/stream.ts';
 import { rfc3339 } from '../core/clock.ts';
-import { ServiceError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -10,7 +9,7 @@ import type { Gauges } from '../ports/metrics.ts';
 import type { Commands, Served } from '../ports/operations.ts';
 import type { Credentials, TopicSources } from '../ports/stream.ts';
 import type { Heard } from '../rights/hearing.ts';
-import { Clients } from './clients.ts';
+import { Clients, reconnect } from './clients.ts';
 import type { Parts } from './parts.ts';
 import { Hub } from './hub.ts';
 import { viewOf } from './view.ts';
@@ -68,8 +67,6 @@ export interface Stream {
   operations(app: App, commands: Commands): Served<typeof operations>;
   close(): void;
 }
-const reconnect = (): ServiceError =>
-  new ServiceError('overloaded', 'streams reconnect now; try again shortly', { retry_after_seconds: 1 });
 /** Range in ms over which clients are asked to reconnect after a restart, growing with their number. */
 const COME_BACK = { least: 200, most: 30_000, perClient: 0.5, spread: 1_000 };
 
