@@ -138,6 +138,20 @@ for (const [what, cause] of [
   });
 }
 
+test('sse - the snapshot after a change of the rights is built once for these clients and new ones', async (t) => {
+  const rig = await streamRig(t);
+  const first = await open(rig, 'topics=queues&snapshot=true', 'agent');
+  await first.next('snapshot');
+  rig.directory.setQueues(rig.directory.queues().filter(({ name }) => name !== 'sales'));
+  await first.next('snapshot');
+  const { taken } = rig;
+  const second = await open(rig, 'topics=queues&snapshot=true', 'agent');
+  await second.next('snapshot');
+  assert.equal(rig.taken, taken);
+  first.stop();
+  second.stop();
+});
+
 test('sse - heartbeats carry the safe cursor, and the end of the session ends it at once', async (t) => {
   const rig = await streamRig(t, { heartbeatSeconds: 0.15 });
   const client = await open(rig, 'topics=presence');

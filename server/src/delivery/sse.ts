@@ -44,6 +44,8 @@ class EventSource extends Client {
   readonly #parts: Parts;
   readonly #response: ServerResponse;
   readonly #query: Query;
+  /** For snapshots, which have the same frames while the events have no ids. */
+  readonly #withIds = this.framing;
   #cursor: number | undefined;
   #resuming = false;
   #toShow: readonly Heard[] = [];
@@ -84,7 +86,7 @@ class EventSource extends Client {
     const gap = gapOf(this.#parts, { ...this.#query, cursor });
     const resumes = cursor !== undefined && gap === null;
     const wants = this.#query.snapshot === 'true' && !resumes;
-    const snapshot = wants ? snapshots.take(this.heard, this.framing, () => this.#begin(by)) : null;
+    const snapshot = wants ? snapshots.take(this.heard, this.#withIds, () => this.#begin(by)) : null;
     if (wants && snapshot === null) {
       if (performance.now() >= by) this.end(1013, 'the snapshot cannot be built now; try again later');
       return;
@@ -126,7 +128,7 @@ class EventSource extends Client {
       this.send(named('resumed', { cursor }, this.#toShow.length === 0 ? cursor : undefined));
     }
     if (this.#toShow.length === 0 || this.#ended || !hub.bringUp(this)) return;
-    const snapshot = snapshots.take(this.#toShow, this.framing, () => this.caughtUp());
+    const snapshot = snapshots.take(this.#toShow, this.#withIds, () => this.caughtUp());
     if (snapshot === null) return;
     this.#toShow = [];
     this.#show(snapshot);
