@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /** A visit without an end so far. */
 export interface Visit {
   readonly queue: string;
@@ -121,13 +123,28 @@ export function indexAgent(
 }
 
 const VERSION = 1;
+/** A call in the text. `handled` is the newest handler, which earlier versions read too; `handlers`: all, if it has several. */
+type WrittenCall = Omit<QueueCall, 'handled'> & {
+  readonly handled: Handler | null;
+  readonly handlers?: readonly Handler[];
+};
+const writtenCall = ({ handled, ...call }: QueueCall): WrittenCall => ({
+  ...call,
+  handled: handled.at(-1) ?? null,
+  ...(handled.length > 1 ? { handlers: handled } : {}),
+});
+/** An earlier version changes `handled` alone and keeps `handlers`, which are then out of date. */
+function readCall({ handled, handlers = [], ...call }: WrittenCall): QueueCall {
+  const current = isDeepStrictEqual(handlers.at(-1) ?? null, handled);
+  return { ...call, handled: current ? handlers : handled === null ? [] : [handled] };
+}
 export function writeBoard(board: Board): string {
   return JSON.stringify({
     version: VERSION,
     visits: [...board.visits],
     lost: board.lost,
     settled: board.settled,
-    calls: [...board.calls],
+    calls: [...board.calls].map(([id, call]) => [id, writtenCall(call)]),
     agents: [...board.agents].map(([extension, agent]) => [
       extension,
       { ...agent, queues: [...agent.queues] },
@@ -145,8 +162,7 @@ export function readBoard(text: string): Board | null {
   const read = JSON.parse(text) as {
     version: unknown;
     visits: [string, Visit][];
-    /** `handled` is one handler or null in texts of earlier versions. */
-    calls: [string, Omit<QueueCall, 'handled'> & { handled: readonly Handler[] | Handler | null }][];
+    calls: [string, WrittenCall][];
     agents: [string, Omit<BoardAgent, 'queues'> & { queues: [string, boolean][] }][];
     handlings: [string, number[]][];
     tidied_slot: number;
@@ -163,9 +179,7 @@ export function readBoard(text: string): Board | null {
     visits: new Map(read.visits),
     lost: read.lost ?? [],
     settled: read.settled ?? [],
-    calls: new Map(
-      read.calls.map(([id, call]) => [id, { ...call, handled: [call.handled ?? []].flat() as Handler[] }]),
-    ),
+    calls: new Map(read.calls.map(([id, call]) => [id, readCall(call)])),
     agents: new Map(read.agents.map(([extension, a]) => [extension, { ...a, queues: new Map(a.queues) }])),
     agentsOf: new Map(),
     handlings: new Map(read.handlings),

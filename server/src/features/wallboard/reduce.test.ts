@@ -362,14 +362,23 @@ test('wallboard reducer - a consulted agent that passes the call on later has tr
   const transfers = [queue(), queue('sales'), agent(), agent('1004')].map((of) => of[0]?.['transferred']);
   assert.deepEqual(transfers, [1, 1, 1, 1]);
 });
-test('wallboard reducer - a board of an earlier version keeps the agent that handles a call', () => {
-  const { board } = play(emitted.talking(at(0), '1003', 'a'));
+test('wallboard reducer - an earlier version reads the newest agent that handles a call, and its text is read again', () => {
+  const { board } = play(
+    emitted.talking(at(0, 1), '1003', 'a'),
+    emitted.talking(at(0, 2), '1004', 'b', 'sales'),
+    emitted.callEnded(at(0, 3), 'b', 'a'),
+  );
+  const both = board.calls.get('a')!.handled;
+  assert.equal(both.length, 2);
   const stored = JSON.parse(writeBoard(board)) as { calls: [string, { handled: unknown }][] };
-  const [handler] = board.calls.get('a')!.handled;
-  for (const handled of [handler, null]) {
-    stored.calls[0]![1].handled = handled;
-    const read = readBoard(JSON.stringify(stored))!;
-    assert.deepEqual(read.calls.get('a')!.handled, handled === null ? [] : [handler]);
+  const [, call] = stored.calls[0]!;
+  const handledOf = () => readBoard(JSON.stringify(stored))!.calls.get('a')!.handled;
+  assert.deepEqual(call.handled, both[1]);
+  assert.deepEqual(handledOf(), both);
+  // An earlier version counted the transfer by the newest agent, then one more agent took the call.
+  for (const handled of [null, { queue: 'support', extension: '1005' }]) {
+    call.handled = handled;
+    assert.deepEqual(handledOf(), handled === null ? [] : [handled]);
   }
 });
 test('wallboard reducer - time in a gap is not counted, and visits stay open', () => {
