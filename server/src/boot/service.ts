@@ -12,6 +12,7 @@ import { openAsteriskSite } from './asterisk-site.ts';
 import type { OpenEngineSite } from './asterisk-site.ts';
 import { beginBeacon } from './bus.ts';
 import type { Config } from './config.ts';
+import { eachFeature } from './each-feature.ts';
 import { announce, createEventStream, listen } from './edge.ts';
 import type { EdgeParts } from './edge.ts';
 import { createEngineSide } from './engine.ts';
@@ -162,14 +163,14 @@ async function beginLoop(
     site: siteEvent(directory.config(), clock.now()),
     onStepped: () => {
       liveChanged();
-      for (const feature of features) feature.onStepped?.();
+      eachFeature(features, log, 'a batch of facts', (one) => one.onStepped?.());
     },
     onCommitted: (rows, events) => {
       // First, because the clients of other nodes have the longer way.
       bus?.send({ epoch: journal.epoch, head: journal.head });
       wallboard.onCommitted(rows, events);
       stream.committed();
-      for (const event of events) for (const feature of features) feature.onEvent?.(event);
+      for (const event of events) eachFeature(features, log, event.type, (one) => one.onEvent?.(event));
     },
   });
   stack.defer(async () => {
