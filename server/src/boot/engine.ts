@@ -89,6 +89,7 @@ export async function createEngineSide(parts: EngineParts, stack: AsyncDisposabl
     blocks,
     engine,
     live: live.view,
+    publishedQueues: () => model.publishedQueues,
     liveChanged: () => live.changed(),
     loop,
     /** State of the engine in the topic `system`. */

@@ -155,6 +155,7 @@ async function beginLoop(
     liveChanged,
     log,
     loop,
+    publishedQueues,
   } = parts;
   const { phonebookSources, presence, storeGaps, stream, wallboard } = parts;
   const stop = new AbortController();
@@ -203,7 +204,9 @@ async function beginLoop(
   for (const feature of features.toReversed()) stack.defer(() => feature.close?.());
   stack.defer(directory.onChange(() => loop.tell(siteEvent(directory.config(), clock.now()))));
   const settings = () => directory.config().queues;
-  stack.defer(followQueues({ directory, settings, publish: loop.publish, clock }));
+  stack.defer(
+    followQueues({ directory, settings, published: publishedQueues(), publish: loop.publish, clock }),
+  );
   await agents.ensureSeedMembers(dynamicMembers(directory.config()));
 }
 

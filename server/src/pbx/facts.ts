@@ -54,6 +54,7 @@ export interface PublishedAgent {
 }
 export type PublishedPresence = EventData<'presence.changed'>;
 export type PublishedSlot = EventData<'parking.slot_occupied'>;
+export type PublishedQueue = EventData<'queue.changed'>;
 export interface OpenFacts {
   readonly calls: Map<string, PublishedCall>;
   /** Ended calls, the newest last: an ended id must never start again. */
@@ -72,6 +73,8 @@ export interface OpenFacts {
   readonly signed: Map<string, EventData<'phone.signed_in'>>;
   /** Switched time conditions, by name. */
   readonly switches: Map<string, 'open' | 'closed'>;
+  /** Settings of each queue, by name. */
+  readonly queues: Map<string, PublishedQueue>;
   /** Occupied slots, by leg: two engines may have slots with the same number. */
   readonly parked: Map<string, PublishedSlot>;
 }
@@ -101,6 +104,7 @@ export const noFacts = (): OpenFacts => ({
   trunks: new Map(),
   signed: new Map(),
   switches: new Map(),
+  queues: new Map(),
   parked: new Map(),
 });
 
@@ -143,6 +147,12 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
     case 'queue.caller_left':
     case 'queue.caller_abandoned':
       visits.delete(event.data.leg_id);
+      return;
+    case 'queue.changed':
+      facts.queues.set(event.data.queue, event.data);
+      return;
+    case 'queue.removed':
+      facts.queues.delete(event.data.queue);
       return;
     case 'offer.created': {
       const { offer_id, queue, call_id, extension, member } = event.data;
@@ -311,6 +321,7 @@ export function writeFacts(
     parked: [...facts.parked],
     signed: [...facts.signed],
     switches: [...facts.switches],
+    queues: [...facts.queues],
   });
 }
 function* pieces(lists: Readonly<Record<string, readonly unknown[]>>): Generator<string> {
@@ -354,5 +365,6 @@ export function readFacts(text: string | null): OpenFacts {
     trunks: new Map(read.trunks ?? []),
     signed: new Map(read.signed ?? []),
     switches: new Map(read.switches ?? []),
+    queues: new Map(read.queues ?? []),
   };
 }

@@ -23,6 +23,7 @@ import {
   patchChannel,
 } from './channels.ts';
 import { noFacts, readFacts, reduceFacts, writeFacts } from './facts.ts';
+import type { PublishedQueue } from './facts.ts';
 import { legDialEnded } from './legs.ts';
 import { NO_EVENTS, attribute, operationSent } from './operations.ts';
 import { channelParked, channelUnparked } from './parking.ts';
@@ -71,6 +72,8 @@ const NO_FACTS: ReadonlySet<ModelInput['type']> = new Set([
 export interface PbxModel extends LiveModel {
   /** Internal state, for tests and metrics. */
   readonly state: Readonly<State>;
+  /** Settings of each queue by its newest event in the journal. */
+  readonly publishedQueues: ReadonlyMap<string, PublishedQueue>;
 }
 
 /**
@@ -126,6 +129,9 @@ export function createModel(): PbxModel {
     view,
     get state() {
       return s;
+    },
+    get publishedQueues() {
+      return facts.queues;
     },
     step(event) {
       const observed = event.type === 'engine.snapshot' ? 'resync' : 'live';

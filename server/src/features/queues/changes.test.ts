@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
+import { checkpointOf } from '../../../test/support/model-scene.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
+import { createModel } from '../../pbx/model.ts';
 import { followQueues } from './changes.ts';
 import type { QueueSettings } from './view.ts';
 
@@ -14,12 +16,17 @@ const queue = (name: string, title = name): QueueSettings => ({
   wrap_up_seconds: 0,
   max_wait_seconds: 0,
 });
+const dataOf = (settings: QueueSettings): EventData<'queue.changed'> => {
+  const { name, ...rest } = settings;
+  return { queue: name, ...rest };
+};
 
-test('queues - created, changed and deleted queues are published, and nothing for other changes', () => {
-  let queues = [queue('support'), queue('sales')];
+/** A site whose queues are `begin` at the start of the service. */
+function rig(begin: readonly QueueSettings[], published: ReadonlyMap<string, EventData<'queue.changed'>>) {
+  let queues = begin;
   let changed = (): void => undefined;
   let stopped = false;
-  const published: DomainEvent[] = [];
+  const events: DomainEvent[] = [];
   const stop = followQueues({
     directory: {
       onChange(listener) {
@@ -28,23 +35,56 @@ test('queues - created, changed and deleted queues are published, and nothing fo
       },
     },
     settings: () => queues,
-    publish: (events) => published.push(...events),
+    published,
+    publish: (some) => events.push(...some),
     clock: createVirtualClock(),
   });
-  changed();
-  assert.deepEqual(published, []);
-  queues = [queue('support', 'Help'), queue('billing')];
-  changed();
-  const { name: _support, ...help } = queue('support', 'Help');
-  const { name: _billing, ...billing } = queue('billing');
+  return {
+    events,
+    seen: () => events.splice(0).map(({ type, subject, observed, data }) => [type, subject, observed, data]),
+    change(next: readonly QueueSettings[]) {
+      queues = next;
+      changed();
+    },
+    stop() {
+      stop();
+      return stopped;
+    },
+  };
+}
+
+test('queues - created, changed and deleted queues are published, and nothing for other changes', () => {
+  const begin = [queue('support'), queue('sales')];
+  const site = rig(begin, new Map(begin.map((one) => [one.name, dataOf(one)])));
+  site.change(begin);
+  assert.deepEqual(site.seen(), []);
+  site.change([queue('support', 'Help'), queue('billing')]);
+  assert.deepEqual(site.seen(), [
+    ['queue.removed', 'queues/sales', 'live', { queue: 'sales' }],
+    ['queue.changed', 'queues/support', 'live', dataOf(queue('support', 'Help'))],
+    ['queue.changed', 'queues/billing', 'live', dataOf(queue('billing'))],
+  ]);
+  assert.ok(site.stop());
+});
+
+test('queues - a change while the service was stopped is published at its start, once', () => {
+  const model = createModel();
+  const before = rig([queue('support'), queue('sales')], model.publishedQueues);
+  before.change([queue('support'), queue('billing')]);
+  model.committed(before.events);
+  const start = (queues: readonly QueueSettings[], events: readonly DomainEvent[]) => {
+    const next = createModel();
+    next.restore(checkpointOf(model), events);
+    return rig(queues, next.publishedQueues);
+  };
+  const queues = [queue('support', 'Help')];
+  const { events } = start(queues, []);
   assert.deepEqual(
-    published.map(({ type, subject, data }) => [type, subject, data]),
+    events.map(({ type, subject, observed, data }) => [type, subject, observed, data]),
     [
-      ['queue.removed', 'queues/sales', { queue: 'sales' }],
-      ['queue.changed', 'queues/support', { queue: 'support', ...help }],
-      ['queue.changed', 'queues/billing', { queue: 'billing', ...billing }],
+      ['queue.removed', 'queues/billing', 'resync', { queue: 'billing' }],
+      ['queue.changed', 'queues/support', 'resync', dataOf(queue('support', 'Help'))],
     ],
   );
-  stop();
-  assert.ok(stopped);
+  assert.deepEqual(start(queues, events).events, []);
 });

@@ -1,25 +1,27 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { QueueSettings } from './view.ts';
 
-/** Publishes created, changed and deleted queues after each change of the directory, until the returned function is called. */
+/**
+ * Publishes created, changed and deleted queues, first those since the newest event in the journal, then after each change
+ * of the directory until the returned function is called. `published`: settings of each queue in its newest event.
+ */
 export function followQueues(deps: {
   readonly directory: Pick<Directory, 'onChange'>;
   readonly settings: () => readonly QueueSettings[];
+  readonly published: ReadonlyMap<string, EventData<'queue.changed'>>;
   readonly publish: (events: readonly DomainEvent[]) => void;
   readonly clock: Clock;
 }): () => void {
   const { directory, settings, publish, clock } = deps;
-  const now = (): Map<string, ReturnType<typeof shown>> =>
-    new Map(settings().map((queue) => [queue.name, shown(queue)]));
-  let known = now();
-  return directory.onChange(() => {
+  let known = new Map(deps.published);
+  const follow = (observed: 'live' | 'resync'): void => {
     const before = known;
-    known = now();
+    known = new Map(settings().map((queue) => [queue.name, shown(queue)]));
     const at = clock.now();
-    const event = (queue: string) => ({ subject: `queues/${queue}`, at, observed: 'live' as const });
+    const event = (queue: string) => ({ subject: `queues/${queue}`, at, observed });
     const events: DomainEvent[] = [];
     for (const queue of before.keys())
       if (!known.has(queue)) events.push({ type: 'queue.removed', ...event(queue), data: { queue } });
@@ -27,7 +29,9 @@ export function followQueues(deps: {
       if (!isDeepStrictEqual(data, before.get(queue)))
         events.push({ type: 'queue.changed', ...event(queue), data });
     if (events.length > 0) publish(events);
-  });
+  };
+  follow('resync');
+  return directory.onChange(() => follow('live'));
 }
 const shown = (settings: QueueSettings) => {
   const { name, number, title, strategy, ring_seconds, wrap_up_seconds, max_wait_seconds } = settings;
