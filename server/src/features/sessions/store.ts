@@ -363,6 +363,7 @@ export class SessionStore {
       .set({ ended_at: at, ended_by: why })
       .where('person_id', 'in', people)
       .where('ended_at', 'is', null)
+      .where('ends_at', '>', at)
       .returning('id')
       .execute();
     return rows.map((row) => row.id);
@@ -422,7 +423,7 @@ export class SessionStore {
     return new Set(rows.map((row) => row.person_id));
   }
 
-  /** Sets a password and ends every session of the person; resolves with those ids. */
+  /** Sets a password and ends every session of the person; resolves with the ids that were live. */
   setPassword(personId: number, password: string, at: number, given: NewPassword): Promise<number[]> {
     return this.#store.transaction<SessionTables, number[]>(async (trx) => {
       if (given.proven !== undefined) await checkProven(trx, personId, given.proven);
@@ -438,6 +439,7 @@ export class SessionStore {
         .set({ ended_at: at, ended_by: 'password_changed' })
         .where('person_id', '=', personId)
         .where('ended_at', 'is', null)
+        .where('ends_at', '>', at)
         .returning('id')
         .execute();
       return ended.map((row) => row.id);

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { passwordOf, siteFixture } from '../../../test/support/sessions-fixture.ts';
+import type { SessionTables } from './store.ts';
+
+test('sessions - an expired session is not marked as ended by what happens to its person later', async (t) => {
+  const site = await siteFixture({ config: { sessionAbsoluteSeconds: 3_600 } });
+  t.after(() => site.close());
+  const endings = async () => {
+    const rows = await site.store.db<SessionTables>().selectFrom('sessions').selectAll().execute();
+    return rows.map(({ id, ended_by }) => [id, ended_by]);
+  };
+  const login = async (extension: string) =>
+    (await site.sessions.login({ name: extension, password: passwordOf(extension), ip: '192.0.2.1' }))
+      .session_id;
+  const expired = [await login('1005'), await login('1006')];
+  site.clock.advance(3_600_000);
+  const live = [await login('1005'), await login('1006')];
+  const told: unknown[] = [];
+  site.sessions.onSessionEnded((id, reason) => told.push([id, reason]));
+  await site.store.transaction((trx) => site.sessions.endWith(trx, [5]));
+  site.directory.change('1005', { name: 'Dan' });
+  await site.sessions.setPassword(6, passwordOf('1006'));
+  assert.deepEqual(await endings(), [
+    [expired[0], null],
+    [expired[1], null],
+    [live[0], 'disabled'],
+    [live[1], 'password_changed'],
+  ]);
+  assert.deepEqual(told, [
+    [live[0], 'disabled'],
+    [live[1], 'password_changed'],
+  ]);
+});
