@@ -203,6 +203,18 @@ test('second factor - nor at switching it off', async () => {
   );
   assert.equal(await site.sessions.otp.isOn(5), true);
 });
+test('second factor - nor from many networks by whoever has the password', async () => {
+  site.clock.advance(86_400_000);
+  for (let i = 0; i < 10; i += 1) {
+    network += 1;
+    await assert.rejects(login('000000'), is('otp_required'));
+  }
+  network += 1;
+  await assert.rejects(login(digits()), is('too_many_attempts'));
+  site.clock.advance(15 * 60_000);
+  await login(digits());
+  site.clock.advance(86_400_000);
+});
 test('second factor - a recovery code replaces the digits once, in any spelling', async () => {
   await login(codes[0]!);
   await assert.rejects(login(codes[0]!), is('otp_required'));

@@ -163,7 +163,7 @@ export function createProof(options: ProofOptions): Proof {
     // A right password without digits proves too little to reset the earlier failures.
     if (second === 'missing') return 'otp_missing';
     if (second === 'wrong') {
-      attempt.failed();
+      attempt.failed('digits');
       return 'otp';
     }
     attempt.succeeded();

@@ -84,6 +84,26 @@ test('throttle - beyond its 50 an account takes one guess in 18 s, one at a time
   (await throttle.enter('ada', '203.0.0.1', { device: 'one' })).succeeded();
   (await throttle.enter('ada', '198.51.100.1', { network: true })).succeeded();
 });
+test('throttle - beyond ten wrong digits an account takes one guess in 15 minutes from unknown networks, for a day', async () => {
+  const clock = manualClock();
+  const throttle = createThrottle(clock);
+  let passed = 0;
+  for (let minute = 0; minute < 1_440; minute += 1) {
+    clock.advance(60_000);
+    const ip = `10.${minute >> 8}.${minute & 255}.1`;
+    const attempt = await throttle.enter('ada', ip).catch(refused());
+    if (typeof attempt === 'boolean') continue;
+    passed += 1;
+    attempt.failed('digits');
+  }
+  assert.equal(passed, 10 + 95);
+  await assert.rejects(throttle.enter('ada', '198.51.100.1'), refused());
+  (await throttle.enter('bea', '198.51.100.1')).succeeded();
+  (await throttle.enter('ada', '198.51.100.1', { network: true })).succeeded();
+  (await throttle.enter('ada', '198.51.100.2', { device: 'one' })).failed('digits');
+  clock.advance(15 * 60_000);
+  (await throttle.enter('ada', '198.51.100.1')).succeeded();
+});
 test('throttle - an IPv6 provider of a /48 cannot be guessed from by its 256 networks', async () => {
   const throttle = createThrottle(manualClock());
   for (let i = 0; i < 60; i += 1) await fail(throttle, `p${i}`, `2001:db8:1:${(i * 256).toString(16)}::1`);

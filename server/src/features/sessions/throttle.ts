@@ -14,12 +14,18 @@ const LIMITS = { device: 5, pair: 5, network: 20, wide: 60, account: 50 } as con
  * lock it.
  */
 const SPACING_MS = 18_000;
+/**
+ * Wrong digits of the second factor after a right password, by account: whoever has the password and many networks would guess
+ * the digits of an account within two months at the interval above, because three of a million are right at any moment.
+ */
+const DIGITS = { limit: 10, window: 86_400_000, spacing: 15 * 60_000 } as const;
 const MAX_KEYS = 50_000;
 const MAX_WAITING = 128;
 
 /** One sign-in under computation. Exactly one of its methods must be called. */
 export interface Attempt {
-  failed(): void;
+  /** `digits`: the password was right, the second factor was not. */
+  failed(what?: 'digits'): void;
   /** Resets the failures of this account from this network. */
   succeeded(): void;
   /** Ends an attempt without a result. */
@@ -50,11 +56,13 @@ class Counters {
   readonly limit: number;
   /** Interval at which one attempt passes beyond the limit; null blocks all until the window ends. */
   readonly spacing: number | null;
+  readonly #window: number;
   readonly #maxKeys: number;
   readonly #byKey = new Map<string, Counter>();
-  constructor(limit: number, maxKeys: number, spacing: number | null = null) {
+  constructor(limit: number, maxKeys: number, spacing: number | null = null, window = WINDOW_MS) {
     this.limit = limit;
     this.spacing = spacing;
+    this.#window = window;
     this.#maxKeys = maxKeys;
   }
   get size(): number {
@@ -63,7 +71,7 @@ class Counters {
   failures(key: string, now: number): readonly number[] {
     const counter = this.#byKey.get(key);
     if (counter === undefined) return [];
-    counter.failures = counter.failures.filter((at) => at > now - WINDOW_MS);
+    counter.failures = counter.failures.filter((at) => at > now - this.#window);
     return counter.failures;
   }
   /** Milliseconds until an attempt may be made; 0 for now. */
@@ -71,7 +79,7 @@ class Counters {
     const failures = this.failures(key, now);
     if (failures.length < this.limit) return 0;
     const free =
-      this.spacing === null ? failures.at(-this.limit)! + WINDOW_MS : failures.at(-1)! + this.spacing;
+      this.spacing === null ? failures.at(-this.limit)! + this.#window : failures.at(-1)! + this.spacing;
     return Math.max(0, free - now);
   }
   /** True while the number of running attempts is at its limit. */
@@ -133,6 +141,7 @@ export function createThrottle(clock: Clock, maxKeys = MAX_KEYS): Throttle & { r
   const accounts = new Counters(LIMITS.account, maxKeys, SPACING_MS);
   const devices = new Counters(LIMITS.device, maxKeys);
   const wides = new Counters(LIMITS.wide, maxKeys);
+  const digits = new Counters(DIGITS.limit, maxKeys, DIGITS.spacing, DIGITS.window);
   /** Waiting sign-ins in order, by the counter that is full. */
   const queues = new Map<string, Waiter[]>();
   let waiting = 0;
@@ -147,12 +156,12 @@ export function createThrottle(clock: Clock, maxKeys = MAX_KEYS): Throttle & { r
     const network = networkOf(ip);
     const places = [place('pair', pairs, `${account}|${network}`), place('network', networks, network)];
     if (isIPv6(ip) && network.includes(':')) places.push(place('wide', wides, networkOf(ip, 24, 48)));
-    const byAccount = place('account', accounts, account);
+    const byAccount = [place('account', accounts, account), place('digits', digits, account)];
     if (typeof known.device === 'string') {
-      const others = [...places, byAccount].map((other) => ({ ...other, gate: false }));
+      const others = [...places, ...byAccount].map((other) => ({ ...other, gate: false }));
       return [place('device', devices, `${account}|${known.device}`), ...others];
     }
-    return [...places, { ...byAccount, gate: known.network !== true }];
+    return [...places, ...byAccount.map((other) => ({ ...other, gate: known.network !== true }))];
   };
   function refusal(all: readonly Place[]): ServiceError | undefined {
     const now = clock.now();
@@ -169,18 +178,19 @@ export function createThrottle(clock: Clock, maxKeys = MAX_KEYS): Throttle & { r
   function begin(all: readonly Place[]): Attempt {
     for (const { counters, key } of all) counters.begin(key);
     let open = true;
-    const leave = (outcome: 'failed' | 'succeeded' | 'abandoned'): void => {
+    const leave = (outcome: 'failed' | 'digits' | 'succeeded' | 'abandoned'): void => {
       if (!open) return;
       open = false;
       const now = clock.now();
       for (const { counters, key } of all) {
         const cleared = outcome === 'succeeded' && (counters === pairs || counters === devices);
-        counters.end(key, outcome === 'failed' ? 'failed' : cleared ? 'clear' : 'nothing', now);
+        const failed = outcome === 'digits' || (outcome === 'failed' && counters !== digits);
+        counters.end(key, failed ? 'failed' : cleared ? 'clear' : 'nothing', now);
       }
       for (const { id } of all) letIn(id);
     };
     return {
-      failed: () => leave('failed'),
+      failed: (what) => leave(what ?? 'failed'),
       succeeded: () => leave('succeeded'),
       abandoned: () => leave('abandoned'),
     };
@@ -211,7 +221,7 @@ export function createThrottle(clock: Clock, maxKeys = MAX_KEYS): Throttle & { r
 
   return {
     get size() {
-      return [pairs, networks, accounts, devices, wides].reduce((sum, { size }) => sum + size, 0);
+      return [pairs, networks, accounts, devices, wides, digits].reduce((sum, { size }) => sum + size, 0);
     },
     async enter(account, ip, known = {}) {
       const all = placesOf(account, ip, known);
