@@ -261,6 +261,8 @@ export class ApplyRun {
   async #forward(files: EngineFiles, names: readonly string[], proof: Proof): Promise<void> {
     const { engine } = this.#deps;
     const live = names.filter((name) => !this.#now.restart.files.includes(name));
+    // First, so that the PIN that a former owner chose by phone stays in the mailbox that is moved, also for a rollback.
+    await this.#deps.mailboxes(mailboxOwners(this.#wanted.target));
     await engine.write(new Map([...files].filter(([name]) => this.#steps.some((s) => s.name === name))));
     const left = await stepsTo(engine, files);
     if (left.length > 0)
@@ -268,7 +270,6 @@ export class ApplyRun {
         'A file on the disk is not what was written.',
         left.map((s) => ({ object: null, file: s.name, words: 'it is not what was written' })),
       );
-    await this.#deps.mailboxes(mailboxOwners(this.#wanted.target));
     if (live.length === 0) return;
     await this.#enter('reloading');
     this.#release = await this.#deps.hold();
