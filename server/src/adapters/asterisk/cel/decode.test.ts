@@ -96,6 +96,8 @@ test('call records - what the dialplan records: by whose rule, of which channel,
     channel: 'ast1:1795287986.10',
   });
   assert.equal(begun('extension:1003:a-1.b-1.wav')?.channel, 'ast1:a-1.b');
+  const named = begun('extension:1003:1795287986.10-1795287990-b2.wav');
+  assert.deepEqual([named?.channel, named?.file], ['ast1:1795287986.10', '1795287986.10-1795287990-b2.wav']);
   for (const extra of [
     'person:1003:x-1.wav',
     'queue:support:../x-1.wav',

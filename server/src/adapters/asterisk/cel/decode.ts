@@ -93,9 +93,12 @@ function readTime(text: string): number | null {
   return at_us !== null && Number.isSafeInteger(at_us) ? at_us : null;
 }
 
-/** The file name begins with the recorded channel; the record belongs to the channel that answered. */
+/**
+ * The file name begins with the recorded channel, and ends with the node (not in earlier versions); the record belongs to the channel
+ * that answered.
+ */
 const RECORDING_TEXT =
-  /^(extension|queue|ring_group):([A-Za-z0-9_-]{1,64}):(([A-Za-z0-9.-]{1,100})-\d{1,12}\.wav)$/;
+  /^(extension|queue|ring_group):([A-Za-z0-9_-]{1,64}):(([A-Za-z0-9.-]{1,100})-\d{1,12}(?:-[a-z][a-z0-9]{0,15})?\.wav)$/;
 
 /** Written by our own dialplan, but any step of custom/extensions.conf can write a record of this name too. */
 const REFUSED_TEXT =

@@ -270,7 +270,7 @@ function homed<T extends { readonly elsewhere?: string | null }>(
 /** `zone` is that of the site. */
 export function extensionsConf(site: Site, instance: Instance, zone: string): ConfText {
   const plan = callPlan(site);
-  const recording = recordingSteps(site);
+  const recording = recordingSteps(site, instance);
   const here = { extensions: site.extensions.filter(isHere), queues: site.queues.filter(isHere) };
   const patterns = patternsOf(here.extensions);
   const atShared = site.shared_phones.length > 0;

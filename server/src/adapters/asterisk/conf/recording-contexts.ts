@@ -9,7 +9,8 @@ import type { Site } from '../../../ports/site.ts';
 import { RECORDING } from './cel-format.ts';
 import { context, exten } from './dialplan-text.ts';
 import { soundStep } from './sounds.ts';
-import { conf, dialled, joined, slug, whole } from './text.ts';
+import type { Instance } from './instance.ts';
+import { conf, dialled, joined, objectName, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 const nothing = conf``;
@@ -46,15 +47,8 @@ export const NOTHING: RecordingSteps = {
   contexts: nothing,
 };
 const RUNS = conf`$\{LEN($\{OFFHOOK_RECORDED})}`;
-/** Channel and time: nothing of it was chosen by a caller. */
-const FILE = conf`$\{UNIQUEID}-$\{EPOCH}.wav`;
-const begin = (rule: ConfText): readonly ConfText[] => [
-  conf`Set(__OFFHOOK_RECORDED=${rule}:${FILE})`,
-  conf`MixMonitor($\{CUT(OFFHOOK_RECORDED,:,3)},b)`,
-  conf`(over),Return()`,
-];
 
-export function recordingSteps(site: Site): RecordingSteps {
+export function recordingSteps(site: Site, { node }: Pick<Instance, 'node'>): RecordingSteps {
   const extensions = site.extensions.filter((e) => e.recording === 'always');
   const queues = new Set(site.queues.filter((q) => q.recording === 'always').map((q) => q.name));
   const groups = site.ring_groups.some((g) => g.recording === 'always');
@@ -62,6 +56,13 @@ export function recordingSteps(site: Site): RecordingSteps {
   const said = site.settings.recording_announcement;
   const sound = said === null ? null : soundStep(site, said, 'the announcement of recording');
   const recorded = new Set(extensions.map((e) => e.extension));
+  // Engines of one site give their channels equal ids. Nothing of the name was chosen by a caller.
+  const file = conf`$\{UNIQUEID}-$\{EPOCH}-${objectName(node, 'the node')}.wav`;
+  const begin = (rule: ConfText): readonly ConfText[] => [
+    conf`Set(__OFFHOOK_RECORDED=${rule}:${file})`,
+    conf`MixMonitor($\{CUT(OFFHOOK_RECORDED,:,3)},b)`,
+    conf`(over),Return()`,
+  ];
   const BEGIN_EXTENSION = conf`Gosub(record,extension,1)`;
   return {
     caller: [BEGIN_EXTENSION],

@@ -134,7 +134,7 @@ test('conf/recording - where nobody has a rule nothing is recorded, and no name 
   await call.hangup();
   const all = await files();
   assert.deepEqual([await begun(), all.length], [[], before_it]);
-  for (const file of all) assert.match(file, /^[0-9.]+-\d+\.wav$/);
+  for (const file of all) assert.match(file, /^[0-9.]+-\d+-ast1\.wav$/);
 });
 
 test('conf/recording - nothing of all this left a warning', async () => {
