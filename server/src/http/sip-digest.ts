@@ -14,13 +14,24 @@ export interface SipProof {
 /** A response that no password produces. */
 export const NO_RESPONSE = '0'.repeat(32);
 const MAX_PROOFS = 8;
+/**
+ * A digest header wherever the engine may find one. It reads more than `proofsOf`: a bare CR or LF ends its lines, it skips empty
+ * lines before a request, and one frame may hold several requests.
+ */
+const DIGEST = /(?:^|[\r\n])(?:proxy-)?authorization\s*:\s*digest/gi;
 const md5 = (text: string): string => createHash('md5').update(text, 'latin1').digest('hex');
 
 /**
- * Digest headers of a request, in order; empty for a SIP response or other text. `text` is latin1, so one character is
- * one byte. Null for more than eight. O(n).
+ * Digest headers of a request, in order; empty for any text without them. `text` is latin1, so one character is one byte. Null for
+ * more than eight, and for one that the engine may read and this function does not. O(n).
  */
 export function proofsOf(text: string): readonly SipProof[] | null {
+  const written = text.match(DIGEST)?.length ?? 0;
+  if (written === 0) return [];
+  const found = written > MAX_PROOFS ? [] : readProofs(text);
+  return found.length === written ? found : null;
+}
+function readProofs(text: string): SipProof[] {
   const head = text.indexOf('\r\n\r\n');
   const end = head < 0 ? text.length : head;
   const line = text.indexOf('\r\n');
@@ -32,10 +43,8 @@ export function proofsOf(text: string): readonly SipProof[] | null {
   for (let at = line + 2; at < end;) {
     const to = endOfHeader(text, at, end);
     const value = valueOfProof(text, at, to);
-    if (value !== null) {
-      const proof = digest(text, value, to, method);
-      if (proof !== null && found.push(proof) > MAX_PROOFS) return null;
-    }
+    const proof = value === null ? null : digest(text, value, to, method);
+    if (proof !== null) found.push(proof);
     at = to + 2;
   }
   return found;

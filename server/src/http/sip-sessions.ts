@@ -64,7 +64,7 @@ export function createSipSessions<C extends object>(
     rewrite(connection: C, message: Buffer): Buffer | null | Promise<Buffer> {
       const text = message.toString('latin1');
       const proofs = proofsOf(text);
-      if (proofs === null) throw new FrameError(1008, 'request with more than eight digest headers');
+      if (proofs === null) throw new FrameError(1008, 'message with digest headers that cannot be read');
       if (proofs.length === 0) return null;
       const found = proofs.map((proof) =>
         credentials.prove(proof.username, (password) => proof.matches(password)),

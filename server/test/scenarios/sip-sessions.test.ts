@@ -7,6 +7,17 @@ import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 import { openWsPhone } from '../support/ws-phone.ts';
 
+/** Spellings of a request that the engine reads although they are not those of SIP. */
+const HIDDEN: readonly ((message: string) => string)[] = [
+  (text) => `\r\n${text}`,
+  (text) => text.replace('SIP/2.0\r\n', 'SIP/2.0 \r\n'),
+  (text) => text.replace('SIP/2.0\r\n', 'sip/2.0\r\n'),
+  (text) => text.replace('\r\nauthorization', '\nauthorization'),
+  (text) => text.replace('\r\nauthorization', '\rauthorization'),
+  (text) => `${text.replaceAll('REGISTER', 'OPTIONS').replace(/authorization: .*\r\n/, '')}${text}`,
+  (text) => text.replace('authorization', `authorization${' '.repeat(50)}`),
+];
+
 describe('sip sessions', () => {
   const site = useSite();
   /** Opens a session in addition to the site's own. */
@@ -54,6 +65,12 @@ describe('sip sessions', () => {
     await Promise.all([has('1008-web', 1), has('1008-mobile', 1), has('1008', 1)]);
     await using wrong = await openWsPhone({ url: site().wsUrl, username: '1008-web', password: permanent });
     assert.equal(await wrong.register(), 401, 'the secret of desk phones is of no use over /ws');
+    for (const writes of HIDDEN) {
+      const hidden = { url: site().wsUrl, username: '1008-web', password: permanent, writes };
+      await using phone = await openWsPhone(hidden);
+      assert.equal(await phone.register(), 0, `nor where only the engine would see it: ${String(writes)}`);
+      assert.equal(phone.closed, 1008);
+    }
     await using other = await openWsPhone({
       url: site().wsUrl,
       username: '1009-web',

@@ -39,6 +39,8 @@ export async function openWsPhone(options: {
   readonly answers?: boolean;
   /** Behaviour on a call: it rings (by default it answers nothing that could be heard), or takes it without media. */
   readonly calls?: 'ring' | 'take';
+  /** Changes the text of each REGISTER before it is sent. */
+  readonly writes?: (message: string) => string;
 }): Promise<WsPhone> {
   const { url, username, password } = options;
   const socket = new WebSocket(url, ['sip']);
@@ -101,7 +103,8 @@ export async function openWsPhone(options: {
       ['expires', String(expires)],
     ];
     if (proof !== undefined) headers.push(['authorization', proof]);
-    socket.send(formatMessage({ start: 'REGISTER sip:offhook.test SIP/2.0', headers, body: '' }).toString());
+    const text = formatMessage({ start: 'REGISTER sip:offhook.test SIP/2.0', headers, body: '' }).toString();
+    socket.send(options.writes?.(text) ?? text);
     const answer = await until(`an answer to ${mine}`, () =>
       closed !== null ? 'closed' : answers.find((m) => header(m, 'cseq') === mine && statusOf(m) >= 200),
     );
