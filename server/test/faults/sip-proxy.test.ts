@@ -257,15 +257,15 @@ describe('sip proxy', () => {
         ([, name, value]) => [name!, value!],
       ),
     );
-  /** Final answer to a request of 1001 by this password; 408 for none. */
+  /** Final answer to a request of a phone by this password; 408 for none. */
   async function askedBy(
     password: string,
-    { port = 0, patience_ms = 60_000, method = 'INVITE', tag = '' } = {},
+    { username = '1001', port = 0, patience_ms = 60_000, method = 'INVITE', tag = '' } = {},
   ): Promise<number> {
     const at = `${proxy.sip.host}:${proxy.sip.port}`;
     const transport = await openTransport({
       server: proxy.sip,
-      username: '1001',
+      username,
       password,
       at: { host: '127.0.0.1', port },
       onRequest() {},
@@ -273,7 +273,7 @@ describe('sip proxy', () => {
     try {
       const dialog = {
         callId: randomTag(),
-        local: `<sip:1001@${at}>;tag=${randomTag()}`,
+        local: `<sip:${username}@${at}>;tag=${randomTag()}`,
         remote: `<sip:112@${at}>${tag}`,
         target: `sip:112@${at}`,
         cseq: 0,
@@ -315,6 +315,19 @@ describe('sip proxy', () => {
     // With a tag it is no request of a dialog, which would reach the node without the Path of the proxy.
     assert.equal(await askedBy('wrong', { method: 'REGISTER', tag: ';tag=1' }), 401);
     await proxy.command('htable.flush', 'refused');
+  });
+  test('sip proxy - a phone that registered within a day registers again at another port, until too many passwords of its own are refused', async () => {
+    const phones = ['1009', '1010'] as const;
+    for (const extension of phones) await (await phone(extension))[Symbol.asyncDispose]();
+    const register = (username: string, password = nodes.passwords.get(username)!): Promise<number> =>
+      askedBy(password, { username, method: 'REGISTER', patience_ms: 5_000 });
+    for (let refused = 0; refused < 21; refused += 1) assert.equal(await register('1009', 'wrong'), 401);
+    assert.equal(await register('1009'), 408);
+    assert.equal(await register('1011'), 408, 'it registered nowhere');
+    await using again = await phone('1010');
+    assert.equal(again.extension, '1010');
+    await proxy.command('htable.flush', 'refused');
+    await proxy.command('htable.flush', 'guessed');
   });
   test('sip proxy - an address with too many refused passwords gets no answer, until five minutes after the first', async () => {
     // All of them have the address of this test.

@@ -75,6 +75,7 @@ request_route {
   # Calls have a count of their own: a phone that registers with a wrong password silences no call, also to an emergency number.
   if (is_method("INVITE")) $avp(class) = $avp(class) + "-calls";
   $avp(peer) = $si + ":" + $sp;
+  $avp(user) = $si + ":" + $fU;
   $avp(node) = 0;
   $avp(signed) = 0;
   $avp(begins) = 0;
@@ -85,7 +86,7 @@ request_route {
     # So that nobody can silence a trunk by requests that bear its address.
     if ($sht(trunks=>$si) == 0) {
       if (!pike_check_req()) exit;
-      if ($sht(refused=>$avp(class)) > 20 && $sht(phones=>$avp(peer)) == 0) route(SILENT);
+      if ($sht(refused=>$avp(class)) > 20 && $sht(phones=>$avp(peer)) == 0) route(REFUSED);
     }
     if (!sanity_check("1511", "7")) exit;
     if ($rU =~ "[@?]") exit;
@@ -134,6 +135,10 @@ request_route {
 }
 `;
 const ways = (own: ConfText): ConfText => conf`
+# A phone that registered from this address has another port after a restart; it has a count of its own.
+route[REFUSED] {
+  if ($sht(users=>$avp(user)) == 0 || $sht(guessed=>$avp(user)) > 20) route(SILENT);
+}
 # The engine checks no password of ACK, CANCEL and requests in a dialog, except REGISTER: phones can end and hold their calls.
 route[SILENT] {
   if (is_method("REGISTER") || !(has_totag() || is_method("ACK|CANCEL"))) exit;
@@ -210,7 +215,8 @@ onreply_route[BACK] {
     # A 403 refuses the call, not the password: a class of numbers, a limit, or the other party.
     $var(refused) = $shtinc(refused=>$avp(class));
     $sht(phones=>$avp(peer)) = $null;
-  }
+    if ($sht(users=>$avp(user)) == 1) $var(guessed) = $shtinc(guessed=>$avp(user));
+  } else if (is_method("REGISTER") && $rs == 200) $sht(users=>$avp(user)) = 1;
 }
 `;
 
@@ -281,6 +287,9 @@ modparam("htable", "htable", "refused=>size=12;autoexpire=300;initval=0;updateex
 modparam("htable", "htable", "trunks=>size=8;autoexpire=86400;initval=0;")
 # Addresses and ports of phones that answered OPTIONS of a node, which sends it every minute, and none with a refused password since.
 modparam("htable", "htable", "phones=>size=12;autoexpire=600;initval=0;")
+# Users that registered from an address within a day, and their refused credentials within five minutes of the first.
+modparam("htable", "htable", "users=>size=12;autoexpire=86400;initval=0;")
+modparam("htable", "htable", "guessed=>size=12;autoexpire=300;initval=0;updateexpire=0;")
 
 ${entry(at(listen))}
 ${ways(at(listen))}`;
