@@ -26,13 +26,18 @@ export async function followOrdered(
 ): Promise<(nodes: readonly SeenNode[]) => void> {
   const key = await siteKey(data);
   const leader = new Leader(siteSecret(key, 'nodes'));
+  /** Received but not kept yet; it is tried again without another transfer. */
+  let offered: Ordered | null = null;
   async function ask(to: Renewal): Promise<void> {
-    const own = await to.ordered();
-    const has = own === null ? '' : certificateHash(own.certificate);
-    const found = (await certificateOf(leader, sealingKey(key), { op: 'ordered', has })) as Ordered | null;
+    const last = offered ?? (await to.ordered());
+    const has = last === null ? '' : certificateHash(last.certificate);
+    const sent = (await certificateOf(leader, sealingKey(key), { op: 'ordered', has })) as Ordered | null;
+    offered = sent ?? offered;
     // Once this node leads, it orders by itself.
-    if (found === null || signal.aborted) return;
-    if (!(await to.keep(found))) throw new Error('it has a fault, or the settings of the order differ here');
+    if (offered === null || signal.aborted) return;
+    if (!(await to.keep(offered)))
+      throw new Error('it has a fault, or the settings of the order differ here');
+    offered = null;
     log.info({}, 'the certificate that the leading node ordered is kept here');
   }
   async function follow(to: Renewal): Promise<void> {

@@ -34,6 +34,8 @@ export interface WebCertificateDeps {
 export class WebCertificate {
   readonly #deps: WebCertificateDeps;
   #pair: TlsPair | null = null;
+  /** Received but not accepted yet; it is tried again without another transfer. */
+  #offered: TlsPair | null = null;
   #fault: CertificateFault | null = null;
   #said = '';
 
@@ -83,14 +85,18 @@ export class WebCertificate {
   async #ask(): Promise<void> {
     const { leader, key, log } = this.#deps;
     try {
-      const has = this.#pair === null ? '' : certificateHash(this.#pair.certificate);
-      const pair = (await certificateOf(leader, key, { op: 'certificate', has })) as TlsPair | null;
+      const last = this.#offered ?? this.#pair;
+      const has = last === null ? '' : certificateHash(last.certificate);
+      const sent = (await certificateOf(leader, key, { op: 'certificate', has })) as TlsPair | null;
+      const pair = sent ?? this.#offered;
       if (pair === null) return void this.#accepts(this.#pair!);
+      this.#offered = pair;
       if (!this.#accepts(pair)) throw new Error(`${this.#fault!.code}: ${this.#fault!.detail}`);
       await mkdir(path.dirname(this.#files.key), { recursive: true, mode: 0o700 });
       await replaceFile(this.#files.key, pair.key);
       await replaceFile(this.#files.certificate, pair.certificate);
       this.#pair = pair;
+      this.#offered = null;
       this.#said = '';
     } catch (error) {
       const why = messageOf(error);
