@@ -122,11 +122,14 @@ const alive = (pid, start) => {
 };
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Looks, 200 ms apart, after which an empty lock file has no owner: 2 seconds. */
+const EMPTY_LOOKS = 10;
 /** Two commands in a fresh clone must not install into the same folder at once. */
 async function locked(work) {
   const hash = createHash('sha256').update(ROOT).digest('hex').slice(0, 16);
   const user = typeof process.getuid === 'function' ? process.getuid() : '';
   const file = path.join(os.tmpdir(), `offhook-install-${user}-${hash}.lock`);
+  let empty = 0;
   for (let waited = 0; ; waited++) {
     try {
       fs.writeFileSync(file, `${process.pid} ${startOf(process.pid) ?? ''}`.trim(), { flag: 'wx' });
@@ -141,8 +144,9 @@ async function locked(work) {
     } catch {
       continue;
     }
-    // An empty lock file is being written by its owner.
-    if (Number(owner) > 0 && !alive(Number(owner), start)) fs.rmSync(file, { force: true });
+    // The owner of an empty lock file is writing it, or ended before it did, for example at a power cut.
+    const stale = Number(owner) > 0 ? !alive(Number(owner), start) : ++empty > EMPTY_LOOKS;
+    if (stale) fs.rmSync(file, { force: true });
     else if (waited === 0) say('another command is installing the dependencies; waiting for it');
     await pause(200);
   }

@@ -333,14 +333,15 @@ test('launcher - an unknown command lists the known ones', async (t) => {
   assert.equal(calls(), 0);
 });
 
-test('launcher - the lock of a dead run blocks no other: a zombie, and a number that another process has now', async (t) => {
-  for (const owner of ['zombie', 'recycled'] as const) {
+test('launcher - the lock of a dead run blocks no other: a zombie, a number that another process has now, and none at all', async (t) => {
+  for (const owner of ['zombie', 'recycled', 'empty'] as const) {
     const { run, root } = clone(t);
     const hash = createHash('sha256').update(root).digest('hex').slice(0, 16);
     const file = path.join(os.tmpdir(), `offhook-install-${process.getuid?.() ?? ''}-${hash}.lock`);
     t.after(() => fs.rmSync(file, { force: true }));
     using dead = await zombie();
-    fs.writeFileSync(file, owner === 'zombie' ? `${dead.pid} ${dead.start}` : `${process.pid} 1`);
+    const written = { zombie: `${dead.pid} ${dead.start}`, recycled: `${process.pid} 1`, empty: '' };
+    fs.writeFileSync(file, written[owner]);
     const started = await run('start').done;
     assert.equal(started.code, 0, started.err);
     assert.match(started.err, /dependencies are installed/);
