@@ -6,7 +6,8 @@ import type { SiteNodes } from '../ports/site-nodes.ts';
 const BYTES = 32;
 
 /**
- * Key that encrypts SIP passwords of sessions and stored replies, created once and readable by its owner only. A lost key locks
+ * Key from which SIP passwords of sessions, the key of stored replies and the other secrets of the site are derived. It is created
+ * once, readable by its owner only, and the same at all nodes of the site. A lost key locks
  * no person out: phones get new passwords at their next sign-in or refresh.
  */
 export async function siteKey(data: string): Promise<Buffer> {
@@ -29,11 +30,15 @@ const writeKey = (data: string, key: Buffer): Promise<void> =>
 
 /**
  * Another secret of the site: `turn` signs credentials of the TURN server, `doctor` is its account's password, `nodes`
- * authenticates messages between nodes, `certificate` encrypts the key of the certificate on its way to web nodes.
+ * authenticates messages between nodes, `certificate` encrypts secrets on their way between nodes, `engines` is the password of
+ * calls between engines.
  */
 export const siteSecret = (
   key: Buffer,
   use: 'turn' | 'doctor' | 'nodes' | 'certificate' | 'engines',
 ): string => createHmac('sha256', key).update(use).digest('base64url');
-/** Key by which the leading node encrypts the certificate for web nodes. */
+/**
+ * Key by which a node encrypts secrets for another node: the leading node the key of its certificate for web nodes and standbys,
+ * a home node the accounts of its engine for the leading node.
+ */
 export const sealingKey = (key: Buffer): Buffer => Buffer.from(siteSecret(key, 'certificate'), 'base64url');
