@@ -9,8 +9,8 @@ export interface RecordingKeeper {
   begin(leg: LiveLeg): Promise<string>;
   /** Removes a recording that the engine rejected. */
   takeBack(name: string): Promise<void>;
-  /** True while this leg is recorded by a rule of the site rather than on demand. */
-  byRule(leg: string): boolean;
+  /** True while this leg is recorded on demand only. False also for a recording that is not known yet, which a rule may have begun. */
+  onDemand(leg: string): boolean;
   /** Stores that the recording of this leg is paused or resumed at `at` (ms since 1970). Throws `store_unavailable`. */
   paused(leg: string, on: boolean, at: number): Promise<void>;
 }

@@ -109,7 +109,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
       store: temp.store,
       recordings: {
         begin: async (leg) => (kept.push(['begin', leg.id]), 'name'),
-        byRule: (leg) => ruled.has(leg),
+        onDemand: (leg) => !ruled.has(leg),
         takeBack: async (name) => void kept.push(['take back', name]),
         paused: async (leg, on) => void kept.push([on ? 'paused' : 'resumed', leg]),
       },

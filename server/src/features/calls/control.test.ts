@@ -761,6 +761,7 @@ test('calls - recording by rule of the site: an agent pauses it, on whichever si
   assert.equal(paused.status, 200);
   assert.equal(rig.live.leg(chan('2'))?.recording_paused, true);
   rig.ruled.add(chan('1'));
+  assert.equal((await rig.post(PERSON, `/${call}/record`, { on: false })).body.code, 'wrong_call_state');
   rig.scene.send({ type: 'channel.recording', id: chan('1'), on: true });
   assert.equal((await rig.post(PERSON, `/${call}/record`, { on: false })).body.code, 'forbidden');
   assert.equal((await rig.post(BOSS, `/${call}/record`, { on: false, leg_id: chan('1') })).status, 200);

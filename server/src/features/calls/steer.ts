@@ -242,7 +242,8 @@ export class Steering {
     const call = callFor(this.#deps, actor, id);
     const leg = legFor(live, actor, call, leg_id);
     if (on && leg.recording) throw wrongState('this leg is recorded already');
-    if (!on && recordings.byRule(leg.id) && !steersAll(actor)) {
+    if (!on && !recordings.onDemand(leg.id) && !steersAll(actor)) {
+      if (!leg.recording) throw wrongState('this leg is not recorded');
       throw new ServiceError(
         'forbidden',
         'the rule of the site records this call; pause the recording instead',

@@ -46,7 +46,8 @@ test('recordings - one leg is recorded once; a refusal by the engine leaves no r
   const id = await rig.recordings().keeper.begin(rig.leg());
   const refused = (error: unknown) => error instanceof ServiceError && error.code === 'wrong_call_state';
   await assert.rejects(rig.recordings().keeper.begin(rig.leg()), refused);
-  assert.equal(rig.recordings().keeper.byRule(LEG), false, 'recorded on demand');
+  assert.equal(rig.recordings().keeper.onDemand(LEG), true);
+  assert.equal(rig.recordings().keeper.onDemand('ast1:9.9'), false, 'a rule may record it');
   await rig.recordings().keeper.takeBack(id);
   assert.equal((await rig.get('token-supervisor', `/${id}`)).status, 404);
   assert.notEqual(await rig.recordings().keeper.begin(rig.leg()), id);
@@ -234,7 +235,7 @@ test('recordings - recordings of the dialplan come from the call records, late a
   await rig.write(file, wav(8));
   await rig.hear(began);
   const [first] = (await rig.get('token-supervisor', '')).body.recordings;
-  assert.equal(rig.recordings().keeper.byRule(channel), true);
+  assert.equal(rig.recordings().keeper.onDemand(channel), false);
   assert.deepEqual(
     [first?.by, first?.queue, first?.extension, first?.state, first?.started_at],
     ['queue', 'support', null, 'running', new Date(now - 9_000).toISOString()],

@@ -91,8 +91,9 @@ export class Keeper implements RecordingKeeper {
     this.#running.delete(name);
     await this.#deps.store.drop(name);
   }
-  byRule(leg: string): boolean {
-    return this.#ofChannel(leg).some((row) => row.by !== 'on_demand' && !this.#ending.has(row.id));
+  onDemand(leg: string): boolean {
+    const running = this.#ofChannel(leg).filter((row) => !this.#ending.has(row.id));
+    return running.length > 0 && running.every((row) => row.by === 'on_demand');
   }
   async paused(leg: string, on: boolean, at: number): Promise<void> {
     // The engine has paused the recording already. If this write fails, the handler of the event repeats it.
