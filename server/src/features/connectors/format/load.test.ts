@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createEnvironments, compileExpression } from './expressions.ts';
 import { loadConnector } from './load.ts';
-import { endsAlike, writeNumber } from './number-formats.ts';
+import { endsAlike, withoutExtension, writeNumber } from './number-formats.ts';
 import { Secrets, readSettings } from './settings.ts';
 import { NO_CALL } from '../call-of.ts';
 import { fileOf } from '../../../../test/support/connector-rig.ts';
@@ -183,10 +183,21 @@ test('connector file - a number in each of its forms, for ten countries', () => 
       `${e164.slice(0, 5)} ${e164.slice(5, 8)}/${e164.slice(8)}`,
       `${national} ext. 12`,
       `(${national.slice(0, 4)}) ${national.slice(4)};ext=7`,
+      `${national.slice(0, 3)},${national.slice(3)}`,
+      `Tel. ${national} x7`,
+      `${national}, ${national.slice(0, -1)}9 8`,
     ])
       assert.ok(endsAlike(stored, e164, 8), `${stored} is ${e164}`);
     assert.ok(!endsAlike(`${e164.slice(0, -1)}${(Number(e164.at(-1)) + 1) % 10}`, e164, 8));
   }
+  for (const [stored, number] of [
+    ['030,5555001', '030,5555001'],
+    ['030 / 5555001 ext. 4', '030 / 5555001 '],
+    ['+1 (202) 555-0123,,7', '+1 (202) 555-0123'],
+    ['030 5555001 (Büro 2)', '030 5555001 ('],
+    ['0305555001, 0305555002', '0305555001'],
+  ] as const)
+    assert.equal(withoutExtension(stored), number);
   assert.equal(writeNumber('+12025550123', '(###) ###-####'), '(202) 555-0123');
   assert.equal(writeNumber('+4930901820', '(###) ###-####'), null);
   for (const stored of ['', 'anonymous', '1001', 'ext 5'])

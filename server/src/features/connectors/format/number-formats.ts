@@ -30,16 +30,14 @@ export function writeNumbers(
   });
 }
 
-/** Extension behind a number: `ext. 4`, `x4`, `#4`, `,,4`, `;ext=4`, `DW 4`. */
-const EXTENSION = /(?<=\d)[\s.;,]*(?:ext(?:ension|n)?|x|dw|durchwahl|dahili|[#,;])[\s.:=]*\d{1,7}\s*$/i;
+/**
+ * First number of a text, up to what is written behind it: an extension (`ext. 4`, `x4`, `#4`, `,,4`, `;ext=4`, `DW 4`), a word or
+ * another number. A separator before the fifth digit is part of the number (`030,5555001`).
+ */
+const NUMBER = /^((?:\D*\d){5}[^a-z#,;]*)[a-z#,;]/i;
 /** The number without its extension, because the number of a caller has none. */
-export const withoutExtension = (number: string): string => number.replace(EXTENSION, '');
-
-/** Digits of a number as a system stores it, without the extension written behind it. */
-function digitsOfStored(text: string): string {
-  const end = text.search(/[a-z;#,]/i);
-  return (end > 0 ? text.slice(0, end) : text).replaceAll(/[^0-9]/g, '');
-}
+export const withoutExtension = (text: string): string => NUMBER.exec(text)?.[1] ?? text;
+const digitsOfStored = (text: string): string => withoutExtension(text).replaceAll(/[^0-9]/g, '');
 /** True if both numbers end in the same digits. `digits`: number of digits to compare. */
 export function endsAlike(stored: string, e164: string, digits: number): boolean {
   const theirs = digitsOfStored(stored);
