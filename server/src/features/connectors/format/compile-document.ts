@@ -106,21 +106,22 @@ function compilePop(
   };
 }
 
-function compileEntry(entry: ConnectorDocument['entry'], compiler: Compiler): ConnectorFile['entry'] {
+function compileEntry({ entry, zone }: ConnectorDocument, compiler: Compiler): ConnectorFile['entry'] {
   if (entry === undefined) return undefined;
   const names = ['set', 'call', 'customer', 'user', 'person'] as const;
   const known = [...names, 'entry'] as const;
+  const timed: readonly Name[] = zone === undefined ? [] : ['zone'];
   const { create, update, remove, find } = entry;
   const answered = [...names, 'answer'] as const;
   return {
     when: compiler.maybe(['entry', 'when'], entry.when, names),
     create: {
-      ...compiler.request(['entry', 'create'], create, names),
+      ...compiler.request(['entry', 'create'], create, [...names, ...timed]),
       id: compiler.maybe(['entry', 'create', 'id'], create.id, answered),
       exists: compiler.maybe(['entry', 'create', 'exists'], create.exists, answered),
     },
     update: update && {
-      ...compiler.request(['entry', 'update'], update, known),
+      ...compiler.request(['entry', 'update'], update, [...known, ...timed]),
       id: compiler.maybe(['entry', 'update', 'id'], update.id, [...known, 'answer']),
     },
     remove: remove && compiler.request(['entry', 'remove'], remove, known),
@@ -154,7 +155,7 @@ function compileAttach(
 
 /** Compiles all texts of a document; `compiler` collects the findings. */
 export function compileDocument(document: ConnectorDocument, compiler: Compiler): ConnectorFile {
-  const { users, lookup, create, sync } = document;
+  const { users, lookup, create, sync, zone } = document;
   const shared = compiler.customer(['customer'], document.customer);
   const search = (
     path: Path,
@@ -183,6 +184,10 @@ export function compileDocument(document: ConnectorDocument, compiler: Compiler)
     headers: compiler.headers([], document.headers, ['set']),
     auth: compileAuth(document.auth, compiler),
     fails: compiler.maybe(['fails'], document.fails, ['set', 'answer']),
+    zone: zone && {
+      ...compiler.request(['zone'], zone, ['set']),
+      name: compiler.value(['zone', 'name'], zone.name, ['set', 'answer']),
+    },
     check: {
       ...compiler.request(['check'], document.check, ['set']),
       holds: compiler.maybe(['check', 'holds'], document.check.holds, ['set', 'answer']),
@@ -207,7 +212,7 @@ export function compileDocument(document: ConnectorDocument, compiler: Compiler)
       row: compiler.value(['create', 'row'], create.row, ['set', 'new', 'user', 'answer']),
       customer: compiler.ownCustomer(shared, ['create', 'customer'], create.customer),
     },
-    entry: compileEntry(document.entry, compiler),
+    entry: compileEntry(document, compiler),
     push: compilePush(document.push, compiler),
     ...compilePop(document.pop, compiler),
     inbox: compileInbox(document.inbox, shared, compiler),

@@ -87,6 +87,8 @@ export interface ConnectorFile {
   readonly headers: readonly (readonly [name: string, value: Template])[];
   readonly auth: CompiledAuth;
   readonly fails: Filler | undefined;
+  /** Asks for the time zone of the system. */
+  readonly zone: (CompiledRequest & { readonly name: Filler }) | undefined;
   readonly check: CompiledRequest & { readonly holds: Filler | undefined };
   readonly users:
     | (CompiledList & {

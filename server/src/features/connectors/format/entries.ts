@@ -3,6 +3,7 @@ import type { ConnectorCustomer } from './customers.ts';
 import type { Scope } from './names.ts';
 import { failure } from './requests.ts';
 import type { Answered, ConnectorFailure, ConnectorResult, Requester } from './requests.ts';
+import type { SystemZone } from './zone.ts';
 
 /** User of the other system. */
 export interface ConnectorUser {
@@ -88,11 +89,13 @@ export class Entries implements ConnectorEntries {
   readonly #entry: NonNullable<ConnectorFile['entry']>;
   readonly #scope: Scope;
   readonly #requester: Requester;
+  readonly #zone: SystemZone | null;
   constructor(
     entry: NonNullable<ConnectorFile['entry']>,
     written: Pick<ConnectorEntries, 'handled_by' | 'matches' | 'once' | 'settle_seconds'>,
     scope: Scope,
     requester: Requester,
+    zone: SystemZone | null,
   ) {
     this.once = written.once;
     this.settle_seconds = written.settle_seconds;
@@ -103,6 +106,7 @@ export class Entries implements ConnectorEntries {
     this.#entry = entry;
     this.#scope = scope;
     this.#requester = requester;
+    this.#zone = zone;
   }
   wanted(subject: EntrySubject): boolean {
     const { when } = this.#entry;
@@ -110,7 +114,8 @@ export class Entries implements ConnectorEntries {
   }
   async create(subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone>> {
     const { create } = this.#entry;
-    const scope = scopeOf(this.#scope, subject);
+    const scope = await this.#timed(subject, signal);
+    if ('words' in scope) return scope;
     const repeatable = this.once === 'own_id' || this.once === 'header';
     const answered = await this.#requester.ask('entry.create', create, scope, signal, repeatable);
     if (!isDone(answered)) {
@@ -126,7 +131,9 @@ export class Entries implements ConnectorEntries {
   async update(id: string, subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone>> {
     const { update } = this.#entry;
     if (update === undefined) return failure('refused', 'the file has no entry.update');
-    const scope = { ...scopeOf(this.#scope, subject), entry: { id } };
+    const timed = await this.#timed(subject, signal);
+    if ('words' in timed) return timed;
+    const scope = { ...timed, entry: { id } };
     const answered = await this.#requester.ask('entry.update', update, scope, signal, true);
     if (!isDone(answered)) return failureOf(answered);
     const next = text(update.id?.({ ...scope, answer: answered.value })) ?? id;
@@ -152,6 +159,13 @@ export class Entries implements ConnectorEntries {
     const id = text(find.id({ ...scope, answer: answered.value }));
     if (id !== null && id.length > MAX_ID) return failure('refused', TOO_LONG);
     return done(id === null ? null : { id, existed: true });
+  }
+  /** Scope of a request with the times of the call. */
+  async #timed(subject: EntrySubject, signal: AbortSignal): Promise<Scope | ConnectorFailure> {
+    const scope = scopeOf(this.#scope, subject);
+    if (this.#zone === null) return scope;
+    const zone = await this.#zone.name(signal);
+    return zone.kind === 'done' ? { ...scope, zone: zone.value } : zone;
   }
   #ask(verb: string, request: CompiledRequest, scope: Scope, signal: AbortSignal): Promise<Answered> {
     return this.#requester.ask(verb, request, scope, signal, true);

@@ -237,6 +237,11 @@ export const ConnectorDocument = z.strictObject({
   auth: Auth.optional(),
   limits: Limits.prefault({}),
   fails: Text.optional().describe('Reason for which an answer of 200 failed; without a value it did not.'),
+  zone: request({ name: Text })
+    .optional()
+    .describe(
+      'Asks for the time zone of the system, which is then `zone` in `entry.create` and `entry.update`; for systems that store times without a zone.',
+    ),
   check: request({ holds: Text.optional() }),
   users: request({
     rows: Text,

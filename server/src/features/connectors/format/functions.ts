@@ -1,3 +1,5 @@
+import { zoneName, zoneOffset } from '../../../core/zone.ts';
+
 /** A function of the expression language beside those of CEL. */
 interface OwnFunction {
   readonly signature: string;
@@ -34,6 +36,15 @@ export const FUNCTIONS: readonly OwnFunction[] = [
     signature: 'iso(int): string',
     run: (ms: bigint) => new Date(Number(ms)).toISOString(),
     about: 'The moment so many milliseconds after 1970: `2026-11-23T09:00:00.000Z`.',
+  },
+  {
+    signature: 'local(string, string): string',
+    run: (moment: string, zone: string) => {
+      const ms = Date.parse(moment);
+      const shown = ms + zoneOffset(zoneName(zone) ?? zone)(ms);
+      return new Date(shown).toISOString().slice(0, 19).replace('T', ' ');
+    },
+    about: 'What the clocks of an IANA time zone show at a moment: `2026-11-23 10:00:00`.',
   },
   {
     signature: 'json(dyn): string',

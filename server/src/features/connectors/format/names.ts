@@ -45,6 +45,8 @@ export const NAMES = {
     wait_seconds: 'int',
     revision: 'int',
   },
+  /** IANA time zone of the system. */
+  zone: 'string',
   entry: { id: 'string' },
   recording: {
     id: 'string',
@@ -91,6 +93,7 @@ export interface Scope {
   readonly user?: ObjectOf<'user'>;
   readonly person?: ObjectOf<'person'>;
   readonly call?: ObjectOf<'call'>;
+  readonly zone?: string;
   readonly entry?: ObjectOf<'entry'>;
   readonly recording?: ObjectOf<'recording'>;
   readonly attached?: ObjectOf<'attached'>;

@@ -19,6 +19,7 @@ import { Requester, failure } from './requests.ts';
 import type { ConnectorResult, TracedExchange } from './requests.ts';
 import { Secrets, readSettings } from './settings.ts';
 import { fillText } from './template.ts';
+import { SystemZone } from './zone.ts';
 
 export type { AttachSubject, ConnectorAttachments } from './attachments.ts';
 export type {
@@ -156,7 +157,7 @@ export function openConnector(
   const requester = new Requester({ file, base, send, auth, secrets, trace });
   const connect =
     file.auth.kind === 'oauth2' && file.auth.grant === 'code' && auth instanceof OAuth ? auth : null;
-  return new Session(file, scope, requester, connect);
+  return new Session(file, { scope, requester, connect, clock });
 }
 
 class Session implements ConnectorSession {
@@ -173,7 +174,15 @@ class Session implements ConnectorSession {
   readonly sync: ConnectorSession['sync'];
   readonly connect: Connect | null;
   readonly pops: ConnectorSession['pops'];
-  constructor(file: ConnectorFile, scope: Scope, requester: Requester, connect: Connect | null) {
+  constructor(
+    file: ConnectorFile,
+    {
+      scope,
+      requester,
+      connect,
+      clock,
+    }: { scope: Scope; requester: Requester; connect: Connect | null; clock: Pick<Clock, 'now'> },
+  ) {
     this.connect = connect;
     this.#file = file;
     this.#scope = scope;
@@ -190,7 +199,8 @@ class Session implements ConnectorSession {
           this.#create(create, { ...scope, new: { name, e164 }, ...userScope(user) }, signal)
       : null;
     this.users = users ? (signal) => this.#users(users, signal) : null;
-    this.entry = file.entry ? new Entries(file.entry, file.document.entry!, scope, requester) : null;
+    const zone = file.zone ? new SystemZone(file.zone, { scope, requester, clock }) : null;
+    this.entry = file.entry ? new Entries(file.entry, file.document.entry!, scope, requester, zone) : null;
     const [attach, written] = [file.entry?.attach, file.document.entry?.attach];
     this.attachments = attach && written ? new Attachments(attach, written, scope, requester) : null;
     this.sync = sync ? (after, signal) => this.#sync(sync, after, signal) : null;
