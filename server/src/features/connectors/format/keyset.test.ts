@@ -45,6 +45,14 @@ function frappe(rows: readonly Row[], { path: asked }: AskedOfSystem): unknown {
   const found = sorted(rows, query.get('order_by') ?? 'modified desc').filter((row) => matches(row, filters));
   return { data: found.slice(start, start + Number(query.get('limit_page_length') ?? 20)) };
 }
+/** EspoCRM answers at most 200 users. */
+function espocrm(rows: readonly Row[], { path: asked }: AskedOfSystem): unknown {
+  const query = new URL(asked, 'http://espocrm').searchParams;
+  const above = query.get('where[1][type]') === 'greaterThan' ? query.get('where[1][value]')! : '';
+  const [field, start] = [query.get('orderBy') ?? 'createdAt', Number(query.get('offset') ?? 0)];
+  const found = sorted(rows, `${field} ${query.get('order')}`).filter(({ id }) => String(id) > above);
+  return { total: rows.length, list: found.slice(start, start + Number(query.get('maxSize'))) };
+}
 interface Search {
   readonly domain: readonly Term[];
   readonly order?: string;
@@ -142,8 +150,21 @@ for (const [name, { settings, answer }] of Object.entries(SYSTEMS))
     assert.ok(next.names.has('Changed'));
   });
 
-test('connectors - users on several pages are all listed', async (t) => {
-  for (const [name, { settings, answer }] of Object.entries(SYSTEMS)) {
+test('connectors - users on several pages are all listed, also when others leave a page that was read', async (t) => {
+  const espo = {
+    settings: { key: 'secret' },
+    answer: (rows: readonly Row[], asked: AskedOfSystem): unknown =>
+      espocrm(
+        rows.map(({ id, name, email }) => ({
+          id: String(id).padStart(17, '0'),
+          name: name!,
+          userName: name!,
+          emailAddress: email!,
+        })),
+        asked,
+      ),
+  };
+  for (const [name, { settings, answer }] of Object.entries({ ...SYSTEMS, espocrm: espo })) {
     const rows = Array.from({ length: ROWS }, (_, n) => ({
       ...rowOf(n + 1),
       enabled: 1,
@@ -152,10 +173,21 @@ test('connectors - users on several pages are all listed', async (t) => {
       email: `${n + 1}@example.com`,
     }));
     const text = await fs.readFile(path.join(REPOSITORY, 'connectors', `${name}.yaml`), 'utf8');
-    const system = await startSystem(t, (asked) => ({ json: answer(rows, asked) }));
+    const gone = new Set<unknown>();
+    const system = await startSystem(t, (asked) => {
+      const json = answer(rows, asked);
+      gone.add(rows.shift()!['email']);
+      return { json };
+    });
     const { session } = openForTest(t, text, { address: system.url, ...settings });
     const users = await session.users!(new AbortController().signal);
     assert.ok(users.kind === 'done', JSON.stringify(users));
-    assert.equal(new Set(users.value.map(({ email }) => email)).size, ROWS, name);
+    const listed = new Set<unknown>(users.value.map(({ email }) => email));
+    assert.ok(rows.length > 0 && gone.size > 1);
+    assert.deepEqual(
+      rows.filter(({ email }) => !listed.has(email)),
+      [],
+      name,
+    );
   }
 });
