@@ -123,7 +123,7 @@ export const ROUTES = {
     change: 'PATCH /api/v1/connectors/:id body',
     remove: 'DELETE /api/v1/connectors/:id',
     test: 'POST /api/v1/connectors/:id/test slow',
-    sync: 'POST /api/v1/connectors/:id/sync',
+    sync: 'POST /api/v1/connectors/:id/sync body',
     createCustomer: 'POST /api/v1/connectors/:id/customers body slow',
     entries: 'GET /api/v1/connectors/:id/entries query',
     retryEntry: 'POST /api/v1/connectors/:id/entries/:entry/retry body',

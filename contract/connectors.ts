@@ -72,6 +72,14 @@ export const ConnectorSync = z.object({
   words: z.string().nullable().describe('Why the newest one did not reach its end.'),
   next_at: z.string().nullable(),
 });
+export const CustomerSync = ConnectorSync.extend({
+  whole_words: z
+    .string()
+    .nullable()
+    .describe(
+      'Why the last sync that read all customers failed; null after one that succeeded. Until then the phonebook keeps customers that the system deleted or merged.',
+    ),
+});
 export const ConnectorPush = z.object({
   waiting: z.int().describe('Number of messages that wait or are on their way.'),
   sent: z.int().describe('Number of messages that arrived since the connector was opened.'),
@@ -83,6 +91,7 @@ export const ConnectorPush = z.object({
 });
 export type ConnectorPush = z.infer<typeof ConnectorPush>;
 export type ConnectorSync = z.infer<typeof ConnectorSync>;
+export type CustomerSync = z.infer<typeof CustomerSync>;
 export const Connector = z
   .object({
     id: z.int(),
@@ -103,7 +112,7 @@ export const Connector = z
     entries: z
       .record(EntryState, z.int())
       .describe('Number of entries and attached recordings by their state.'),
-    sync: ConnectorSync.nullable().describe('Null where it is disabled or its file lists no customers.'),
+    sync: CustomerSync.nullable().describe('Null where it is disabled or its file lists no customers.'),
     push: ConnectorPush.nullable().describe('Null where it is disabled or its file pushes no live events.'),
     created_at: z.string(),
     created_by: z.string(),
@@ -185,6 +194,15 @@ export const ConnectorEntries = z.object({
 export const EntryPath = ConnectorId.extend({
   entry: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of an entry'),
 });
+export const SyncRequest = z.strictObject({
+  delete_missing: z
+    .boolean()
+    .optional()
+    .describe(
+      'True: reads all customers, and deletes those that the list lacks even if they are more than half of all.',
+    ),
+});
+export type SyncRequest = z.infer<typeof SyncRequest>;
 export const EntryRetry = z.strictObject({
   entry_id: z
     .string()

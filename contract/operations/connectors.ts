@@ -16,6 +16,7 @@ import {
   MAX_INBOX_BYTES,
   NewConnector,
   NewConnectorCustomer,
+  SyncRequest,
 } from '../connectors.ts';
 import { LookupQuery } from '../phonebook.ts';
 import { Done } from '../session.ts';
@@ -124,10 +125,13 @@ export const connectors = area({
     audit: 'connector.synced',
     level: 'admin',
     params: ConnectorId,
+    body: SyncRequest,
     reply: ConnectorReply,
     status: 202,
     errors: ERRORS,
     summary: 'Bring the customers of the system into the phonebook now; this also happens every hour',
+    description:
+      'It reads all customers if the last attempt failed (`sync.whole_words`), else the changes since the last sync.',
   },
   createCustomer: {
     method: 'POST',

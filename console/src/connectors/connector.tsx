@@ -6,7 +6,7 @@ import { useLocation } from 'wouter';
 import type { Client } from '@offhook/client';
 import type { Connector, ConnectorTested } from '@offhook/contract/connectors.ts';
 import { Danger } from '../app/danger.tsx';
-import { formatDateTime } from '../app/format.ts';
+import { formatDateTime, formatNumber } from '../app/format.ts';
 import { Facts, PageHead, Section, useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
@@ -61,6 +61,14 @@ function useFacts(connector: Connector): Fact[] {
     const { sent, waiting, dropped, words: why } = connector.push;
     facts.push([t('push'), [t('push_counts', { sent, waiting, dropped }), why].filter(Boolean).join(': ')]);
   }
+  if (connector.sync !== null) {
+    const { customers, last_at, words: failed, whole_words } = connector.sync;
+    const read =
+      last_at === null
+        ? t('customers_unread')
+        : t('customers_read', { number: formatNumber(customers), time: formatDateTime(last_at) });
+    facts.push([t('customers'), [read, failed ?? whole_words].filter(Boolean).join(': ')]);
+  }
   facts.push(
     [t('from'), formatDateTime(connector.from)],
     [t('made'), t('made_when', { time: formatDateTime(connector.created_at), user: connector.created_by })],
@@ -88,9 +96,15 @@ function Details({ connector }: { readonly connector: Connector }): ReactNode {
     },
     { renews: [], done: () => t('removed'), onDone: () => go(PAGE_PATHS.connectors) },
   );
+  const read = useChange(() => client.connectors.sync(id), { renews, done: () => t('sync_started') });
+  const accept = useChange(() => client.connectors.sync(id, { delete_missing: true }), {
+    renews,
+    done: () => t('sync_started'),
+  });
+  const { sync } = connector;
   const deleted = remove.isPending || remove.isSuccess;
   const now = useQuery({ ...connectorQuery(client, id), refetchInterval: deleted ? false : FOLLOW_MS });
-  const failed = test.error ?? enable.error ?? now.error;
+  const failed = test.error ?? enable.error ?? read.error ?? now.error;
   return (
     <>
       <PageHead
@@ -124,6 +138,23 @@ function Details({ connector }: { readonly connector: Connector }): ReactNode {
       <Section title={t('details')}>
         <Facts facts={facts} />
         <Group mt="md" gap="xs">
+          {sync !== null && (
+            <Button
+              variant="default"
+              loading={read.isPending || sync.running}
+              onClick={() => read.mutate(undefined)}
+            >
+              {t('read_source')}
+            </Button>
+          )}
+          {sync?.whole_words != null && (
+            <Danger
+              label={t('delete_missing')}
+              title={t('delete_missing_title')}
+              text={t('delete_missing_text')}
+              change={accept}
+            />
+          )}
           <Danger label={t('remove')} title={t('remove_title')} text={t('remove_text')} change={remove} />
         </Group>
       </Section>

@@ -108,9 +108,12 @@ export async function createConnectors(options: ConnectorsOptions): Promise<Conn
       ...stopped().map(
         ({ row, words, keeper }) => `${row.title}: ${words ?? keeper?.away?.words ?? 'it waits'}`,
       ),
-      ...service.running.flatMap(({ row, pusher }) =>
-        pusher?.trouble == null ? [] : [`${row.title}: ${pusher.trouble}`],
-      ),
+      ...service.running.flatMap(({ row, pusher, syncer }) => {
+        const sync = syncer?.state.words ?? syncer?.state.whole_words ?? null;
+        return [pusher?.trouble ?? null, sync].flatMap((words) =>
+          words === null ? [] : [`${row.title}: ${words}`],
+        );
+      }),
     ],
     async close() {
       await service.close();

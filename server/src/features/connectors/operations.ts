@@ -22,9 +22,9 @@ export function connectorOperations(connectors: ConnectorService): Served<typeof
         return { success };
       },
       test: (_exchange, { params }) => connectors.test(Number(params.id)),
-      sync: async (actor, { params }) => ({
+      sync: async (actor, { params, body }) => ({
         success,
-        connector: await connectors.sync(actor, Number(params.id)),
+        connector: await connectors.sync(actor, Number(params.id), body),
       }),
       createCustomer: async (actor, { params, body }) => ({
         success,

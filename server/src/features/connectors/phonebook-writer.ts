@@ -43,23 +43,23 @@ export class PhonebookWriter {
     return this.#run(this.#customers.remove(sourceOf(connector), ids));
   }
   /**
-   * Deletes customers that the sync did not name and that were not stored after its start (`since`); false, and deletes none,
-   * if they are more than `share` of all.
+   * Deletes customers that the sync did not name and that were not stored after its start (`since`). If they are more
+   * than `share` of all, it deletes none and returns both numbers; else null.
    */
   async removeOthers(
     connector: number,
     named: { has(row: number): boolean },
     since: number,
     share: number,
-  ): Promise<boolean> {
+  ): Promise<{ readonly all: number; readonly found: number } | null> {
     const source = sourceOf(connector);
     const isGone = (row: SourceRow): boolean => !named.has(row.id) && row.updated_at < since;
     if (share < 1) {
-      const { all, found } = await this.#customers.count(source, isGone);
-      if (found > all * share) return false;
+      const counted = await this.#customers.count(source, isGone);
+      if (counted.found > counted.all * share) return counted;
     }
     await this.#run(this.#customers.removeAll(source, isGone));
-    return true;
+    return null;
   }
   removeAll(connector: number): Promise<void> {
     return this.#run(this.#customers.removeAll(sourceOf(connector)));

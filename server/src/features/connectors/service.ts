@@ -10,6 +10,7 @@ import type {
   ConnectorTested,
   EntriesQuery,
   NewConnector,
+  SyncRequest,
 } from '@offhook/contract/connectors.ts';
 import { CONNECTOR_SOURCE } from '@offhook/contract/phonebook.ts';
 import type { CallCustomer } from '@offhook/contract/phonebook.ts';
@@ -250,15 +251,16 @@ export class ConnectorService {
     });
   }
   /** Starts a sync of the system's customers into the phonebook. Throws `invalid_request`. */
-  async sync(actor: Actor, id: number): Promise<Connector> {
+  async sync(actor: Actor, id: number, { delete_missing = false }: SyncRequest): Promise<Connector> {
     const running = this.#find(id);
     if (running.syncer === null)
       throw new ServiceError(
         'invalid_request',
         'id: the connector is disabled, or its file lists no customers',
       );
-    await this.#parts.audit.record(this.#lineOf(actor, 'connector.synced', id));
-    running.syncer.start();
+    const detail = delete_missing ? { delete_missing } : {};
+    await this.#parts.audit.record(this.#lineOf(actor, 'connector.synced', id, detail));
+    running.syncer.startFor({ deletes: delete_missing });
     return this.#shown(running);
   }
   /** Performs the actions of a message from a connected system. Throws the errors of the operation. */
