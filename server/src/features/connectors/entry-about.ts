@@ -46,7 +46,9 @@ export async function aboutOf(
   const customer = await customerOf(row, numberOf(conversation), parts, signal);
   if (customer !== null && 'words' in customer) return customer;
   const person = people.person(handledBy(conversation, entries.handled_by));
-  const user = person === null ? null : await people.userOf(connector, session, person, signal);
+  const user = person === null ? null : await people.findUser(connector, session, person, signal);
+  // Sent now, the entry would stay without its user: no later change of the conversation adds it.
+  if (user !== null && 'kind' in user) return user;
   const subject: EntrySubject = {
     call,
     ...(customer && { customer }),

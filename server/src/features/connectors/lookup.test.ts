@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorLookup } from '@offhook/contract/connectors.ts';
+import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
+import { NO_CUSTOMER } from './format/customers.ts';
+import { Lookups } from './lookup.ts';
+import type { Running } from './running.ts';
 import { connectorsRig } from '../../../test/support/connectors-rig.ts';
 import { until } from '../../../test/support/until.ts';
 import { numberSubject } from '../../numbers/subject.ts';
@@ -81,4 +85,30 @@ test('connectors - an erasure drops the answers to lookups, also one that is on 
     return asked() === 4;
   });
   assert.equal(rig.events.length, 0, 'nothing entered the phonebook');
+});
+
+test('connectors - long answers of a system to lookups take at most some megabytes', async () => {
+  const asked: string[] = [];
+  const value = Array.from({ length: 50 }, (_, n) => ({
+    ...NO_CUSTOMER,
+    id: `${n}`,
+    emails: Array.from({ length: 20 }, () => 'e'.repeat(300)),
+  }));
+  const lookup = async (number: string) => {
+    asked.push(number);
+    return { kind: 'done', value } as const;
+  };
+  const running = { row: { id: 1, enabled: true }, session: { lookup } } as unknown as Running;
+  const lookups = new Lookups(createVirtualClock());
+  const ask = async (n: number): Promise<void> => {
+    const [answer] = await lookups.find([running], `+4930000${n}`);
+    assert.deepEqual(answer!.found, { kind: 'done', value });
+  };
+  for (let n = 0; n < 100; n += 1) await ask(n);
+  assert.equal(asked.length, 100);
+  await ask(99);
+  await ask(90);
+  assert.equal(asked.length, 100, 'the newest answers are kept');
+  await ask(0);
+  assert.equal(asked.length, 101, 'the oldest are not');
 });

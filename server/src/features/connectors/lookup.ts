@@ -10,18 +10,23 @@ const LOOKUP_MS = 1_500;
 /** Times for which answers with and without a customer are reused. */
 const FOUND_MS = 600_000;
 const NONE_MS = 60_000;
-const MAX_KEPT = 10_000;
+/** Limit of the answers that are kept, in characters of their JSON: the system decides how long each one is. */
+const MAX_KEPT = 8_000_000;
+/** Characters that stand for the memory of an answer without customers. */
+const EMPTY_SIZE = 500;
 
 type Found = ConnectorResult<readonly ConnectorCustomer[]>;
 interface Kept {
-  readonly asked: Promise<Found>;
+  asked: Promise<Found>;
   until: number;
+  size: number;
 }
 
 /** Looks up customers by number in connected systems; concurrent lookups of the same number share one request. */
 export class Lookups {
   readonly #clock: Clock;
   readonly #kept = new Map<string, Kept>();
+  #size = 0;
   #generation = 0;
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -44,11 +49,15 @@ export class Lookups {
   /** Call after an erasure, because an answer contains all numbers of its customers. */
   forgetAll(): void {
     this.#generation += 1;
-    this.#kept.clear();
+    for (const key of this.#kept.keys()) this.#drop(key);
   }
   /** Call after a change of a connector or of its customers. */
   forget(connector: number): void {
-    for (const key of this.#kept.keys()) if (key.startsWith(`${connector}:`)) this.#kept.delete(key);
+    for (const key of this.#kept.keys()) if (key.startsWith(`${connector}:`)) this.#drop(key);
+  }
+  #drop(key: string): void {
+    this.#size -= this.#kept.get(key)?.size ?? 0;
+    this.#kept.delete(key);
   }
 
   async #ask({ row, session }: Running, e164: string): Promise<Found> {
@@ -60,16 +69,28 @@ export class Lookups {
     const kept: Kept = {
       asked: rankedWithin(this.#clock, 'lookup', LOOKUP_MS, (signal) => session!.lookup!(e164, signal)),
       until: now + LOOKUP_MS,
+      size: EMPTY_SIZE,
     };
-    this.#kept.delete(key);
+    this.#drop(key);
     this.#kept.set(key, kept);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    this.#size += kept.size;
     const found = await kept.asked;
-    if (found.kind !== 'done') {
-      if (this.#kept.get(key) === kept) this.#kept.delete(key);
-    } else kept.until = this.#clock.now() + (found.value.length > 0 ? FOUND_MS : NONE_MS);
+    if (this.#kept.get(key) !== kept) return found;
+    if (found.kind === 'done') this.#keep(kept, found.value);
+    else this.#drop(key);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#size <= MAX_KEPT) break;
+      this.#drop(oldest);
+    }
     return found;
+  }
+  #keep(kept: Kept, value: readonly ConnectorCustomer[]): void {
+    // A copy, because a text that was cut refers to the whole text of the answer.
+    const text = JSON.stringify(value);
+    kept.asked = Promise.resolve({ kind: 'done', value: JSON.parse(text) as ConnectorCustomer[] });
+    kept.until = this.#clock.now() + (value.length > 0 ? FOUND_MS : NONE_MS);
+    kept.size += text.length;
+    this.#size += text.length;
   }
 }
 

@@ -36,6 +36,9 @@ const MAX_FOUND = 50;
 const MAX_ROWS = 5_000;
 /** Limit of pages of a list of users, because a faulty system may return pages without end. */
 const MAX_USER_PAGES = 200;
+/** Limits of a list of users, and of the id of a user or a live call in characters: both are kept in memory. */
+const MAX_USERS = 50_000;
+const MAX_ID = 300;
 /** Number of rows read before other work of the service runs. */
 const ROWS_AT_ONCE = 250;
 
@@ -123,6 +126,11 @@ const pageScope = (
   { pages }: Pick<CompiledList, 'pages'>,
   page: unknown,
 ): Pick<Scope, 'page' | 'first_page'> => ({ page: page ?? pages?.first, first_page: page === null });
+/** Null for a text that is too long. */
+const idOf = (value: unknown): string | null => {
+  const id = text(value);
+  return id !== null && id.length > MAX_ID ? null : id;
+};
 const rowsOf = (value: unknown, most: number): readonly unknown[] =>
   Array.isArray(value) ? value.slice(0, most) : [];
 
@@ -296,10 +304,12 @@ class Session implements ConnectorSession {
       if (next !== null && JSON.stringify(next) === JSON.stringify(page)) return done(listed);
       for await (const row of inTurns(read.value.rows)) {
         const of = { ...this.#scope, row };
-        const id = text(users.id(of));
+        const id = idOf(users.id(of));
         if (id === null || (users.when && users.when(of) !== true)) continue;
-        listed.push({ id, email: text(users.email?.(of)), name: text(users.name?.(of)) });
+        listed.push({ id, email: idOf(users.email?.(of)), name: idOf(users.name?.(of)) });
       }
+      if (listed.length > MAX_USERS)
+        return failure('refused', `a list of users has more than ${MAX_USERS} users`);
       if (next === null) return done(listed);
       page = next;
     }
@@ -340,7 +350,7 @@ class Session implements ConnectorSession {
     const answered = await this.#requester.ask(`push.${kind}`, push, scope, signal, false);
     if (!isDone(answered)) return failureOf(answered);
     const seen = { ...this.#scope, answer: answered.value };
-    return done({ reject: push.reject?.(seen) === true, id: text(push.id?.(seen)) });
+    return done({ reject: push.reject?.(seen) === true, id: idOf(push.id?.(seen)) });
   }
   async show(
     kind: 'show' | 'hide',
