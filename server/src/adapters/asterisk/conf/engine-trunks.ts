@@ -21,7 +21,14 @@ const HEADER = conf`X-Offhook-Half`;
 /** Begin of the names of channels to other engines. */
 const ENGINE_NAME = conf`PJSIP/engine-`;
 const ENGINE_NAME_LENGTH = whole(`PJSIP/${ENGINE}`.length, 'a length', 1, 100);
-const ARRIVED = conf`Set(CHANNEL(accountcode)=$\{FILTER(--.0-9:A-Z_a-z,$\{PJSIP_HEADER(read,${HEADER})})})`;
+/** Forwards and destinations that a call has passed, so that a loop over several engines ends as one within an engine does. */
+const PASSED = conf`X-Offhook-Passed`;
+const ARRIVED: readonly ConfText[] = [
+  conf`Set(CHANNEL(accountcode)=$\{FILTER(--.0-9:A-Z_a-z,$\{PJSIP_HEADER(read,${HEADER})})})`,
+  conf`Set(OFFHOOK_PASSED=$\{FILTER(--.0-9x,$\{PJSIP_HEADER(read,${PASSED})})})`,
+  conf`Set(OFFHOOK_FORWARDS=$\{FILTER(x,$\{CUT(OFFHOOK_PASSED,-,1)})})`,
+  conf`Set(OFFHOOK_PLACES=$\{FILTER(0-9,$\{CUT(OFFHOOK_PASSED,-,2)})})`,
+];
 export function engineObjects(
   { engines = [] }: Pick<Site, 'engines'>,
   instance: Pick<Instance, 'node'>,
@@ -97,6 +104,7 @@ export function engineContexts(
         exten(conf`s`, [
           conf`Set(CHANNEL(accountcode)=${objectName(instance.node, 'the node')}:$\{CHANNEL(uniqueid)})`,
           conf`Set(PJSIP_HEADER(add,${HEADER})=$\{CHANNEL(accountcode)})`,
+          conf`ExecIf($\{LEN($\{ARG1}$\{ARG2})}?Set(PJSIP_HEADER(add,${PASSED})=$\{ARG1}-$\{ARG2}))`,
           conf`Return()`,
         ]),
       ]),
@@ -111,7 +119,7 @@ export function engineContexts(
           exten(conf`_X.`, [
             conf`GotoIf($["$\{DEVICE_STATE(PJSIP/${trunkOf(node)})}" = "UNAVAILABLE"]?away)`,
             ...caller,
-            conf`Dial(PJSIP/$\{EXTEN}@${trunkOf(node)},,${callingPhone}b(half^s^1)${answered})`,
+            conf`Dial(PJSIP/$\{EXTEN}@${trunkOf(node)},,${callingPhone}b(half^s^1($\{OFFHOOK_FORWARDS}^$\{OFFHOOK_PLACES}))${answered})`,
             // An engine that dies with calls of this one is not known to be away yet.
             conf`GotoIf($["$\{DIALSTATUS}" = "CHANUNAVAIL" & "$\{HANGUPCAUSE}" != "${UNKNOWN}"]?away)`,
             conf`Hangup($\{HANGUPCAUSE})`,
@@ -120,8 +128,8 @@ export function engineContexts(
         ]),
       ),
       context(conf`from-engines`, [
-        exten(conf`_X.`, [ARRIVED, conf`Goto(arrivals,$\{EXTEN},1)`]),
-        exten(conf`_${MEMBER}X.`, [ARRIVED, conf`Goto(arrived-member,$\{EXTEN:1},1)`]),
+        exten(conf`_X.`, [...ARRIVED, conf`Goto(arrivals,$\{EXTEN},1)`]),
+        exten(conf`_${MEMBER}X.`, [...ARRIVED, conf`Goto(arrived-member,$\{EXTEN:1},1)`]),
       ]),
       conf`
 [arrivals]
