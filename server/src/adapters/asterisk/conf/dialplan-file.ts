@@ -144,22 +144,27 @@ const NOBODY: readonly ConfText[] = [conf`Playback(vm-nobodyavail)`, conf`Hangup
  * step.
  */
 const left = (status: ConfText): ConfText => conf`CELGenUserEvent(${QUEUE_LEFT},${status})`;
-/** A caller waits in the queue, and hears an announcement if no agent answered; `rest` are the arguments after the longest wait. */
-function waiting(
-  q: SiteQueue,
-  plan: CallPlan,
-  recording: RecordingSteps,
-  rest: ConfText,
-): readonly ConfText[] {
+/** Last steps before a queue. */
+const enter = (q: SiteQueue, recording: RecordingSteps): readonly ConfText[] => {
+  const name = slug(q.name, 'a queue name');
+  return [...recording.queue(name), conf`Goto(wait-${name},${EXTEN},1)`];
+};
+/**
+ * A caller waits in the queue, and hears an announcement if no agent answered. After the queue the engine continues at the next
+ * step of the same context, and an apply may have changed the dialplan meanwhile: so the context has the name of the queue, not
+ * its number, and the number of steps before the queue is always the same. A moved caller has its position in EXTEN.
+ */
+function waiting(q: SiteQueue, plan: CallPlan): ConfText {
   const name = slug(q.name, 'a queue name');
   const wait =
     q.max_wait_seconds === 0 ? nothing : whole(q.max_wait_seconds, `queue ${name}: longest wait`, 1, 86_400);
-  return [
-    ...recording.queue(name),
-    conf`Queue(${name},C${calledPhone}${callingPhone},,,${wait}${rest})`,
-    left(conf`$\{QUEUESTATUS}`),
-    ...(q.otherwise === null ? NOBODY : destinationSteps(q.otherwise, plan, `queue ${name}: otherwise`)),
-  ];
+  return context(conf`wait-${name}`, [
+    exten(conf`_X!`, [
+      conf`Queue(${name},C${calledPhone}${callingPhone},,,${wait},,,,$\{CUT(EXTEN,*,2)})`,
+      left(conf`$\{QUEUESTATUS}`),
+      ...(q.otherwise === null ? NOBODY : destinationSteps(q.otherwise, plan, `queue ${name}: otherwise`)),
+    ]),
+  ]);
 }
 const queue = (q: SiteQueue, plan: CallPlan, recording: RecordingSteps): ConfText =>
   exten(dialled(q.number, `queue ${q.name}: number`), [
@@ -169,7 +174,7 @@ const queue = (q: SiteQueue, plan: CallPlan, recording: RecordingSteps): ConfTex
       ? []
       : [conf`Playback(${soundStep(plan.site, q.announcement, `queue ${q.name}: announcement`)})`]),
     ...recording.caller,
-    ...waiting(q, plan, recording, nothing),
+    ...enter(q, recording),
   ]);
 /** Destination of callers that a supervisor moves out of a queue: `<number>*<position>*<priority>`, position 0 for the end. */
 const movedTo = (q: SiteQueue): ConfText => conf`_${dialled(q.number, `queue ${q.name}: number`)}*X.`;
@@ -178,7 +183,7 @@ const moved = (q: SiteQueue, plan: CallPlan, recording: RecordingSteps): ConfTex
     // A caller that another engine moves here arrives by a new call.
     ...((plan.site.engines ?? []).length === 0 ? [] : [conf`Answer()`]),
     conf`Set(QUEUE_PRIO=$\{CUT(EXTEN,*,3)})`,
-    ...waiting(q, plan, recording, conf`,,,,$\{CUT(EXTEN,*,2)}`),
+    ...enter(q, recording),
   ]);
 const SERVICE: Record<SiteService['kind'], readonly ConfText[]> = {
   echo: [
@@ -313,7 +318,7 @@ ${numbersOf(INTERNAL)}${outboundInclude(site)}${joined(
         site.queues,
         movedTo,
       ),
-      ...here.queues.map((q) => exit(q, plan)),
+      ...here.queues.flatMap((q) => [waiting(q, plan), exit(q, plan)]),
       context(conf`agent-queues`, agentQueues(here.queues)),
       call(recording),
       recording.contexts,

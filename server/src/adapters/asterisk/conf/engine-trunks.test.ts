@@ -120,13 +120,13 @@ test('conf/engine-trunks - a member of a ring group who is homed elsewhere is ru
   const site = siteAt(configured({ ring_groups }), null, leading);
   const dialplan = renderCompany(site, settings).get('extensions.conf')!;
   assert.ok(contextOf(dialplan, 'ring-member').some((line) => line.endsWith('&PJSIP/*${EXTEN}@engine-b)')));
-  assert.ok(contextOf(dialplan, 'group-care').some((line) => line.includes('b(ringing-member^s^1)')));
+  assert.ok(contextOf(dialplan, 'rings-care').some((line) => line.includes('b(ringing-member^s^1)')));
   assert.ok(contextOf(dialplan, 'from-engines').includes(' same => n,Goto(arrived-member,${EXTEN:1},1)'));
   // A group of people of this engine is rung as before.
   const near = [ringGroup({ name: 'care', number: '550', members: ['1001'] })];
   const alone = renderCompany(siteAt(configured({ ring_groups: near }), null, leading), settings);
   assert.ok(
-    contextOf(alone.get('extensions.conf')!, 'group-care').every((line) => !line.includes('ringing-member')),
+    contextOf(alone.get('extensions.conf')!, 'rings-care').every((line) => !line.includes('ringing-member')),
   );
 });
 

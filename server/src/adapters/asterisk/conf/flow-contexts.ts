@@ -57,19 +57,41 @@ function ringGroup(g: RingGroup, plan: CallPlan, recording: RecordingSteps): Con
   const add = (m: ConfText): ConfText => conf`Gosub(ring-member,${m},1)`;
   const clear = [conf`Set(OFFHOOK_GROUP=)`, conf`Set(DIALSTATUS=)`];
   const { before, options } = recording.group(g);
+  // After the ringing the engine continues at the next step, and an apply may have changed the members meanwhile: so the ringing
+  // is the first step of a context of its own, and the members still to be rung are in a variable of the call.
   const ring = conf`ExecIf($\{LEN($\{OFFHOOK_GROUP})}?Dial($\{OFFHOOK_GROUP:1},${seconds},${ownForward}${calledPhone}${callingPhone}${naming}${options}))`;
   word(g.strategy, `${what}: strategy`, ['all', 'in_order']);
-  const rounds = g.strategy === 'all' ? [[...members.map(add), ring]] : members.map((m) => [add(m), ring]);
-  return context(conf`group-${name}`, [
-    exten(S, [
-      ...counted,
-      ...before,
-      ...rounds.flatMap((steps) => [...clear, ...steps]),
-      ...(g.otherwise === null
-        ? [conf`Goto(unanswered,s,1)`]
-        : destinationSteps(g.otherwise, plan, `${what}: otherwise`)),
-    ]),
-  ]);
+  const otherwise =
+    g.otherwise === null
+      ? [conf`Goto(unanswered,s,1)`]
+      : destinationSteps(g.otherwise, plan, `${what}: otherwise`);
+  const inOrder = g.strategy === 'in_order';
+  return joined(
+    [
+      context(conf`group-${name}`, [
+        exten(S, [
+          ...counted,
+          ...before,
+          ...clear,
+          conf`Set(OFFHOOK_TURNS=${inOrder ? joined(members, '&') : nothing})`,
+          ...(inOrder ? [conf`Goto(rings-${name},s,next)`] : members.map(add)),
+          ...(inOrder ? [] : [conf`Goto(rings-${name},s,1)`]),
+        ]),
+      ]),
+      context(conf`rings-${name}`, [
+        exten(S, [
+          ring,
+          at(conf`next`, conf`GotoIf($\{LEN($\{OFFHOOK_TURNS})}?:otherwise)`),
+          ...clear,
+          add(conf`$\{SHIFT(OFFHOOK_TURNS,&)}`),
+          conf`Goto(1)`,
+          at(conf`otherwise`, conf`NoOp()`),
+          ...otherwise,
+        ]),
+      ]),
+    ],
+    '',
+  );
 }
 
 /** Time for another digit of an extension, in seconds. */
