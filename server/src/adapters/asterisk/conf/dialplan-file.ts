@@ -20,6 +20,7 @@ import {
   dndState,
   ringSeconds,
   selfServiceContexts,
+  wantsNone,
 } from './self-service-contexts.ts';
 import { recordingSteps } from './recording-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
@@ -128,10 +129,13 @@ const call = ({ caller, announce, announced, answered }: RecordingSteps): ConfTe
       ...NOBODY_TOOK_IT,
     ]),
   ]);
+/** A queue that also rings agents in a call (`ring_in_use`) does not look at do not disturb. */
 const queueAgent = ({ answered }: RecordingSteps): readonly ConfText[] => [
+  conf`GotoIf(${wantsNone}?busy)`,
   conf`Gosub(own-devices,$\{EXTEN},1)`,
   conf`Dial($\{GOSUB_RETVAL},,${ownForward}${calledPhone}${namingCustomer}${answered})`,
   conf`Hangup($\{HANGUPCAUSE})`,
+  at(conf`busy`, hangUp('busy')),
 ];
 
 function person(e: SiteExtension): ConfText {

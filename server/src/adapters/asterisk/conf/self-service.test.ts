@@ -5,7 +5,7 @@ import { registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone } from '../../../../test/support/phone.ts';
 import { until } from '../../../../test/support/until.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
-import { PASSWORD, company } from '../../../../test/support/rendered-company.ts';
+import { PASSWORD, company, queue } from '../../../../test/support/rendered-company.ts';
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
@@ -15,6 +15,16 @@ before(async () => {
     company({
       extensions: company().extensions.map((e) => ({ ...e, voicemail: e.extension === '1004' })),
       feature_codes: FEATURE_CODES,
+      queues: [
+        ...company().queues,
+        queue({
+          name: 'eager',
+          number: '520',
+          ring_in_use: true,
+          max_wait_seconds: 60,
+          members: [{ extension: '1009', static: true }],
+        }),
+      ],
     }),
   );
 });
@@ -235,6 +245,23 @@ test('conf/self-service - a queue does not ring who does not want to be disturbe
   assert.equal(await engine.dial(agent, '*79'), DONE);
   const offered = await agent.incoming();
   await offered.answer();
+  await waiting.hangup();
+});
+
+test('conf/self-service - nor does a queue that also rings who is in a call', async () => {
+  await using caller = await phone('1001');
+  await using agent = await phone('1009');
+  assert.equal(await engine.dial(agent, '*78'), DONE);
+  const waiting = await caller.invite('520');
+  await waiting.answered();
+  await until('the queue tries the agent', async () =>
+    (await engine.records()).some(
+      (line) => line.startsWith('"CHAN_END"') && line.includes('Local/1009@queue-agent'),
+    ),
+  );
+  assert.equal(agent.seen, 0);
+  assert.equal(await engine.dial(agent, '*79'), DONE);
+  await (await agent.incoming()).answer();
   await waiting.hangup();
 });
 
