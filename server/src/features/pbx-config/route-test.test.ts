@@ -177,6 +177,8 @@ test('route test - present call settings of people are followed, outside only wi
   assert.deepEqual(gist(await of('1003', desk, { view: 'draft' })), [
     'trunk north to +49301 as +49305550, then trunk south to 0301 as 1003',
   ]);
+  features.set('1003', { ...FEATURES_OFF, forward: '112' });
+  assert.match(gist(await of('1003', desk, { view: 'draft' }))[0]!, /mailbox of 1003/);
   features.set('1003', { ...FEATURES_OFF, dnd: true, forward_busy: '1004' });
   features.set('1004', { ...FEATURES_OFF, devices: 'webrtc' });
   assert.equal(gist(await of('1003', desk))[0], 'rings 1004-web');

@@ -14,6 +14,7 @@ import {
   activeMembers,
   callPlan,
   changedNumber,
+  isEmergency,
   isNumber,
   leadsTo,
   limitsOf,
@@ -167,13 +168,16 @@ class Walk {
     const of = object('extension', e.extension);
     const inside = this.#plan.own(number, FORWARDED);
     const route = inside === null && e.forward_outside ? this.#plan.outside(number) : null;
-    if (way.forwards >= MOST_FORWARDS || (inside === null && route === null)) {
+    const help = route !== null && isEmergency(route);
+    if (way.forwards >= MOST_FORWARDS || (inside === null && route === null) || help) {
       const because =
         way.forwards >= MOST_FORWARDS
           ? `${MOST_FORWARDS} forwards were followed already`
-          : e.forward_outside
-            ? 'it leads nowhere'
-            : 'it is no number of the house, and forward_outside is off';
+          : help
+            ? 'it is an emergency number'
+            : e.forward_outside
+              ? 'it leads nowhere'
+              : 'it is no number of the house, and forward_outside is off';
       this.#step(of, why, `the forward to ${number} is not followed: ${because}`);
       return false;
     }

@@ -6,7 +6,7 @@ import { isRung } from '../../ports/engine-state.ts';
 import type { FeatureChanges } from './view.ts';
 
 export interface RuleDeps {
-  readonly directory: Pick<Directory, 'byExtension' | 'queues' | 'leadsOut'>;
+  readonly directory: Pick<Directory, 'byExtension' | 'queues' | 'leadsOut' | 'isEmergency'>;
   /** True for the number of a ring group, a menu or another internal destination. */
   readonly isPlace: (number: string) => boolean;
   /** True if calls to this extension may be forwarded to this number outside. */
@@ -37,7 +37,7 @@ export function checkForward(deps: RuleDeps, extension: string, number: string):
       say`calls of ${extension} may not be forwarded to ${number}`,
     );
   }
-  const destination = destinationOf(number);
+  const destination = directory.isEmergency(number) ? 'emergency' : destinationOf(number);
   if (NEVER.has(destination)) {
     throw new ServiceError(
       'destination_not_allowed',

@@ -282,6 +282,14 @@ test('self-service - changes of codes that wait for the database are stored when
   assert.deepEqual([r.pbx.kept.get('1004')?.dnd, r.pbx.kept.get('1006')?.dnd], [true, true]);
 });
 
+test('self-service - a number of an emergency route is no target of a forward, whatever the number plan says', async (t) => {
+  const r = await rig(t);
+  r.directory.leadsOut = () => true;
+  r.directory.isEmergency = (number) => number === '144';
+  assert.equal(await r.fails({ call_forward_number: '144' }, '1004'), 'destination_not_allowed');
+  assert.equal(await r.fails({ call_forward_number: '145' }, '1004'), 'done');
+});
+
 test('self-service - a forward by phone to a premium number is removed; one without a route stays', async (t) => {
   const r = await rig(t);
   r.directory.leadsOut = (number) => number.startsWith('0');

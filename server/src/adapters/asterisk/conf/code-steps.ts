@@ -6,7 +6,7 @@
  * - context `agent-queues`: `Gosub(agent-queues,<extension>,1)` leaves the names of the extension's queues, joined by `&`, in
  *   `GOSUB_RETVAL`; `<extension>*<queue number>` leaves the one name. Test with `DIALPLAN_EXISTS` before;
  * - context `forward-way`: `Gosub(forward-way,<extension>,1)` leaves the context in which a number must be there for the calls of
- *   the extension to be forwarded to it;
+ *   the extension to be forwarded to it; context `help-numbers`: the numbers to which no call is forwarded;
  * - context `pickup-group`: `Gosub(pickup-group,<extension>,1)` leaves the pick-up group of an extension that has one; extensions
  *   in `pickup-everywhere` may pick up every call. Test with `DIALPLAN_EXISTS` before;
  * - context `may-block`: the extensions that may block callers; `Gosub(block-last,s,1)` blocks the last one of the caller and leaves its digits in `GOSUB_RETVAL`;
@@ -186,6 +186,7 @@ const checkNumber: readonly DialplanStep[] = [
   { app: 'GotoIf', data: '$["${EXTEN:3}" = "${OFFHOOK_EXTENSION}"]?refused' },
   { app: 'Gosub', data: 'forward-way,${OFFHOOK_EXTENSION},1' },
   { app: 'GotoIf', data: '${DIALPLAN_EXISTS(${GOSUB_RETVAL},${EXTEN:3},1)}?:refused' },
+  { app: 'GotoIf', data: '${DIALPLAN_EXISTS(help-numbers,${EXTEN:3},1)}?refused' },
 ];
 
 /** The steps for the matched pattern. */

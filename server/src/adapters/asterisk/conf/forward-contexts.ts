@@ -4,12 +4,12 @@
  * it, in any context and over any trunk (tried). What the phone asks for is read here instead, and only a number is followed.
  */
 import type { Site } from '../../../ports/site.ts';
-import { FORWARDED } from '../../../routing/plan.ts';
+import { FORWARDED, isEmergency } from '../../../routing/plan.ts';
 import { ownForward } from './call-contexts.ts';
 import { numbersOf } from './destinations.ts';
 import { context, exten, isNumber } from './dialplan-text.ts';
 import { outboundInclude } from './route-contexts.ts';
-import { conf, dialled, joined } from './text.ts';
+import { conf, dialled, joined, outsidePattern } from './text.ts';
 import type { ConfText } from './text.ts';
 
 /** Option that notes on the caller's channel where the rung phone wants the call. */
@@ -37,11 +37,22 @@ const PARKED_BACK = context(conf`park-dial`, [
   exten(conf`_PJSIP_.`, [conf`Dial(PJSIP/$\{EXTEN:6},30,${ownForward})`, conf`Hangup()`], 'name'),
 ]);
 
+/** Emergency numbers: no call is forwarded there, because a caller would reach the emergency services unasked. */
+const helpNumbers = ({ outbound_routes }: Site): ConfText =>
+  context(
+    conf`help-numbers`,
+    outbound_routes
+      .filter(isEmergency)
+      .flatMap(({ patterns }) => patterns)
+      .map((p) => exten(conf`_${outsidePattern(p, 'an emergency number')}`, [conf`NoOp()`])),
+  );
+
 export const forwardContexts = (site: Site): ConfText =>
   joined(
     [
       WATCH,
       PARKED_BACK,
+      helpNumbers(site),
       conf`
 [forwarded]
 ${numbersOf(FORWARDED)}

@@ -40,6 +40,7 @@ before(async () => {
           patterns: ['0X!'],
           trunks: [{ trunk: 'north', strip: 1, prepend: '+49' }],
         }),
+        outboundRoute({ name: 'help', class: 'emergency', patterns: ['112'], trunks: [{ trunk: 'north' }] }),
       ],
     }),
   );
@@ -129,6 +130,19 @@ test('conf/forward - who may forward outside does, over a route', async () => {
   await there.hangup();
   await call.ended();
   assert.deepEqual(await forwards(1), ['1001 0301234']);
+});
+
+test('conf/forward - no call is forwarded to an emergency number, by a phone or by a code', async () => {
+  await using outside = await openFarSide({ server: engine.server, extension: '+4915', at, cli: engine.cli });
+  await using caller = await phone('1001');
+  await using owner = await phone('1003');
+  const call = await caller.invite('1003');
+  (await owner.incoming()).redirect('112');
+  await until('the end of the call', () => call.state === 'ended' || outside.seen > 0);
+  assert.deepEqual([outside.seen, call.status], [0, 486]);
+  assert.deepEqual(await forwards(1), ['1001 112']);
+  for (const code of ['*72', '*90', '*92'])
+    assert.equal(await engine.dial(owner, `${code}112`), 'im-sorry', code);
 });
 
 test('conf/forward - *72 leads calls elsewhere until *73, only where a number leads somewhere', async () => {

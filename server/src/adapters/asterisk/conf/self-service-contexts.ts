@@ -72,7 +72,7 @@ export const ringSeconds = conf`$\{OFFHOOK_RING}`;
 
 /**
  * Continues at ARG1 if calls of this extension may be forwarded there; returns otherwise. A forward that leads nowhere, outside
- * without the right, or in a circle is an unanswered call. ARG2 is not empty if the engine itself stored the forward that a phone
+ * without the right, to an emergency number, or in a circle is an unanswered call. ARG2 is not empty if the engine itself stored the forward that a phone
  * requested.
  */
 const ELSEWHERE = context(conf`elsewhere`, [
@@ -82,7 +82,7 @@ const ELSEWHERE = context(conf`elsewhere`, [
     conf`CELGenUserEvent(${FORWARDED},$\{ARG1})`,
     at(conf`forward`, conf`GotoIf(${isNumber(conf`ARG1`)}?:nowhere)`),
     conf`Gosub(forward-way,$\{EXTEN},1)`,
-    conf`GotoIf($[$\{LEN($\{OFFHOOK_FORWARDS})} < ${MOST} & $\{DIALPLAN_EXISTS($\{GOSUB_RETVAL},$\{ARG1},1)}]?:nowhere)`,
+    conf`GotoIf($[$\{LEN($\{OFFHOOK_FORWARDS})} < ${MOST} & $\{DIALPLAN_EXISTS($\{GOSUB_RETVAL},$\{ARG1},1)} & $\{DIALPLAN_EXISTS(help-numbers,$\{ARG1},1)} = 0]?:nowhere)`,
     conf`Set(OFFHOOK_FORWARDS=$\{OFFHOOK_FORWARDS}x)`,
     conf`Set(OFFHOOK_FORWARDER=$\{EXTEN})`,
     conf`Goto($\{GOSUB_RETVAL},$\{ARG1},1)`,

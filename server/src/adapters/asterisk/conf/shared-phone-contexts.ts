@@ -7,22 +7,12 @@
  * have its groups, lamps and records. Calls from it begin in `shared-phone`, which gives them the person's identity.
  */
 import type { Site } from '../../../ports/site.ts';
-import { dialledPatterns, isEmergency } from '../../../routing/plan.ts';
+import { dialledPatterns } from '../../../routing/plan.ts';
 import { at, context, exten, hangUp, madeOf } from './dialplan-text.ts';
 import { countWrong, forgetWrong, readWrong, same } from './pin-guesses.ts';
 import { STORE } from './self-service-contexts.ts';
 import { encryption } from './secure-media.ts';
-import {
-  conf,
-  dialled,
-  displayName,
-  joined,
-  objectName,
-  outsidePattern,
-  pattern,
-  secret,
-  whole,
-} from './text.ts';
+import { conf, dialled, displayName, joined, objectName, pattern, secret, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 /** Beside the call settings of people, so that one list of the engine has all of them. */
@@ -119,16 +109,14 @@ const DIALLED = context(conf`shared-phone`, [
   ]),
 ]);
 /** Numbers that need no person: signing in and calls for help. */
-const free = ({ feature_codes, outbound_routes }: Site): ConfText =>
+const free = ({ feature_codes }: Site): ConfText =>
   context(conf`shared-phone-free`, [
+    conf`include => help-numbers
+`,
     ...feature_codes
       .filter(({ does }) => does.action === 'sign_in')
       .flatMap((code) => dialledPatterns(code))
       .map((p) => exten(pattern(p, 'the code to sign in'), [conf`NoOp()`])),
-    ...outbound_routes
-      .filter(isEmergency)
-      .flatMap(({ patterns }) => patterns)
-      .map((p) => exten(conf`_${outsidePattern(p, 'an emergency number')}`, [conf`NoOp()`])),
   ]);
 /** Sets GOSUB_RETVAL to the extension that is signed in at the phone ARG1. */
 const atPhone = ({ settings }: Site): ConfText =>
