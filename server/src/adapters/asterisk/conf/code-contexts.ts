@@ -53,6 +53,21 @@ function pickupContexts({ extensions }: Site): readonly ConfText[] {
   ];
 }
 
+/** A number for each reason of a pause: one step with all of them would be longer than a line may be. */
+const pauseReasons = ({ pause_reasons }: Site): ConfText =>
+  context(
+    conf`pause-reasons`,
+    pause_reasons.flatMap(({ id, supervisor_only }, i) =>
+      supervisor_only
+        ? []
+        : [
+            exten(whole(i + 1, 'the number of a reason', 1, 1_000), [
+              conf`Return(${slug(id, 'the id of a reason')})`,
+            ]),
+          ],
+    ),
+  );
+
 export function codeContexts(site: Site): ConfText {
   const own = (code: FeatureCode): ConfText =>
     all(code.patterns, `feature code ${code.id}`, steps(code, site));
@@ -65,6 +80,7 @@ export function codeContexts(site: Site): ConfText {
       ),
       elsewhere.length === 0 ? nothing : context(conf`moved-codes`, elsewhere.map(own)),
       ...pickupContexts(site),
+      pauseReasons(site),
     ],
     '',
   );

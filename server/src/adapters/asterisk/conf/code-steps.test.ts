@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { reasonFixture } from '../../../../test/support/directory-fixture.ts';
-import { company } from '../../../../test/support/rendered-company.ts';
+import { company, renderCompany } from '../../../../test/support/rendered-company.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import type { Site } from '../../../ports/site.ts';
 import { codeSteps } from './code-steps.ts';
@@ -45,4 +45,17 @@ test('conf/code-steps - every code that acts for an agent looks at the caller fi
       code.id,
     );
   }
+});
+
+test('conf/code-steps - a site may have more reasons of a pause than fit in a line', () => {
+  const pause_reasons = Array.from({ length: 1_000 }, (_, i) =>
+    reasonFixture(`${'r'.repeat(36)}${i + 1}`, 'Reason'),
+  );
+  pause_reasons[1] = { ...pause_reasons[1]!, supervisor_only: true };
+  const dialplan = renderCompany({ ...site(0), pause_reasons }).get('extensions.conf')!;
+  assert.match(
+    dialplan,
+    /^\[pause-reasons\]\nexten => 1,1,Return\(r{36}1\)\nexten => 3,1,Return\(r{36}3\)\n/m,
+  );
+  assert.ok(dialplan.split('\n').every((line) => Buffer.byteLength(line) < 8_192));
 });

@@ -9,6 +9,7 @@
  *   the extension to be forwarded to it; context `help-numbers`: the numbers to which no call is forwarded;
  * - context `pickup-group`: `Gosub(pickup-group,<extension>,1)` leaves the pick-up group of an extension that has one; extensions
  *   in `pickup-everywhere` may pick up every call. Test with `DIALPLAN_EXISTS` before;
+ * - context `pause-reasons`: `Gosub(pause-reasons,<n>,1)` leaves the id of the n-th reason, if not only supervisors may give it;
  * - context `may-block`: the extensions that may block callers; `Gosub(block-last,s,1)` blocks the last one of the caller and leaves its digits in `GOSUB_RETVAL`;
  * - context `switches`, where time conditions can be switched: `Gosub(switches,<number>,1)` leaves 1, nothing or `refused`;
  * - contexts `sign-in` and `sign-out`, where the site has shared phones; `OFFHOOK_TYPED` is the extension that signs in;
@@ -140,12 +141,10 @@ const logOut: readonly DialplanStep[] = [
 function findReason({ pause_reasons }: Site): readonly DialplanStep[] {
   if (pause_reasons.length === 0) return [{ app: 'GotoIf', data: '${LEN(${EXTEN:3})}?refused' }];
   return [
-    {
-      app: 'Set',
-      data: `OFFHOOK_REASONS=${pause_reasons.map((r) => (r.supervisor_only ? '' : r.id)).join('&')}`,
-    },
-    { app: 'Set', data: 'OFFHOOK_REASON=${CUT(OFFHOOK_REASONS,&,${IF(${LEN(${EXTEN:3})}?${EXTEN:3}:1)})}' },
-    { app: 'GotoIf', data: '$["${OFFHOOK_REASON}" = ""]?refused' },
+    { app: 'Set', data: 'OFFHOOK_KEY=${IF(${LEN(${EXTEN:3})}?${EXTEN:3}:1)}' },
+    { app: 'GotoIf', data: '${DIALPLAN_EXISTS(pause-reasons,${OFFHOOK_KEY},1)}?:refused' },
+    { app: 'Gosub', data: 'pause-reasons,${OFFHOOK_KEY},1' },
+    { app: 'Set', data: 'OFFHOOK_REASON=${GOSUB_RETVAL}' },
   ];
 }
 /** Without a queue name the engine pauses the member wherever it is one, in one step, and reports whether it was a member. */

@@ -418,8 +418,8 @@ const CASES: readonly Case[] = [
           pause_reasons: [reasonFixture(id, 'A reason')],
         }),
       ),
-    read: (files) => valuesOf(extensions(files), (s) => s.name === 'feature-codes', 'same').slice(0, 1),
-    expected: (id) => [`n,Set(OFFHOOK_REASONS=${id})`],
+    read: (files) => valuesOf(extensions(files), (s) => s.name === 'pause-reasons', 'exten'),
+    expected: (id) => [`1,1,Return(${id})`],
   },
   {
     field: 'zone',
