@@ -21,7 +21,7 @@ import type { LimitSteps } from './limit-contexts.ts';
 import { NOTHING as UNRECORDED } from './recording-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
 import { personOfPhone } from './shared-phone-contexts.ts';
-import { conf, dialled, joined, outside, outsidePattern, slug, whole, word } from './text.ts';
+import { conf, dialled, joined, loginName, outside, outsidePattern, slug, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
 import { arrivals, endpointOf, serversOf } from './trunk-files.ts';
 import { ROUTE_CLASSES } from '@offhook/contract/config-fields.ts';
@@ -336,6 +336,23 @@ const callerBegins = (caller: string, what: string): ConfText => {
   const digits = outside(caller.replace('+', ''), `${what}: caller`);
   return conf`$\{REGEX("^${caller.startsWith('+') ? conf`[+]` : nothing}${digits}" $\{CALLERID(num)})}`;
 };
+/**
+ * A carrier sends the calls of a registration to the user name of its account, which may have letters; the called number is then
+ * in the To header, else it is that of the trunk.
+ */
+function arrivalByName(t: SiteTrunk): readonly ConfText[] {
+  const user = t.register ? (t.login?.username ?? '') : '';
+  if (!/^(?=.*[A-Za-z._-])[A-Za-z0-9]./.test(user)) return [];
+  return [
+    exten(loginName(user, `trunk ${t.name}: user name`), [
+      conf`Set(OFFHOOK_CALLED=$\{PJSIP_HEADER(read,To)})`,
+      conf`Set(OFFHOOK_CALLED=$\{CUT(OFFHOOK_CALLED,@,1)})`,
+      conf`Set(OFFHOOK_CALLED=$\{CUT(OFFHOOK_CALLED,:,2)})`,
+      conf`ExecIf(${isNumber(conf`OFFHOOK_CALLED`)}?NoOp():Set(OFFHOOK_CALLED=${ownNumber(t) ?? conf`0`}))`,
+      conf`Goto(${arrivals(t)},$\{OFFHOOK_CALLED},1)`,
+    ]),
+  ];
+}
 /** Inbound numbers of one trunk, the most specific routes first; a number in none of the layers has no route. */
 function arrivalContexts(t: SiteTrunk, site: Site): ConfText {
   const layers = inboundOrder(site.inbound_routes, t.name);
@@ -352,6 +369,7 @@ function arrivalContexts(t: SiteTrunk, site: Site): ConfText {
       conf`Goto(${nameOf(0)},${EXTEN},1)`,
       at(conf`full`, hangUp('full')),
     ]),
+    ...arrivalByName(t),
   ]);
   return joined(
     [
