@@ -7,6 +7,7 @@ import { asteriskConf } from '../adapters/asterisk/conf/engine-files.ts';
 import { prepareFolders, readFileOf } from '../adapters/asterisk/conf/write.ts';
 import { etcDir } from '../adapters/asterisk/conf/instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../adapters/asterisk/conf/instance.ts';
+import { installedZone } from '../adapters/asterisk/conf/zone-data.ts';
 import { consoleText } from '../adapters/asterisk/console-text.ts';
 import { countCalls } from '../adapters/asterisk/count-calls.ts';
 import { engineCommand } from '../adapters/asterisk/process/control.ts';
@@ -93,13 +94,19 @@ export class AsteriskExchange implements Exchange {
     const { clock, config, instance } = options;
     this.#options = options;
     this.#log = options.log.child({ part: 'exchange' });
+    const zone = installedZone(config.siteZone);
+    if (zone === null)
+      this.#log.error(
+        { zone: config.siteZone },
+        'this machine has no data of the time zone, so the engine uses UTC: install the package tzdata',
+      );
     const settings: InstanceSettings = {
       sip: config.sipListen,
       sip_ipv6: config.sipListenIpv6 ?? undefined,
       sip_proxies: config.sipProxies,
       web_host: config.listen.host,
       rtp: config.rtpPorts,
-      zone: config.siteZone,
+      zone: zone ?? config.siteZone,
       dns_servers: config.dnsServers,
       own_addresses: ownAddresses(),
       tls_files: options.certificates.files,
