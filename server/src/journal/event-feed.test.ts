@@ -104,6 +104,43 @@ test('event feed - it goes on after a gap where the journal no longer has the ev
   await until('all', () => renewed.one.behind() === 0);
   assert.deepEqual(renewed.got, seqs(101, 200));
 });
+test('event feed - events that retention deletes before they are appended are reported', async (t) => {
+  const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
+  const append = (count: number) =>
+    journal.append(
+      Array.from({ length: count }, () => ({
+        type: 'config.drift' as const,
+        subject: 'config',
+        at: 1_795_222_133_000,
+        observed: 'live' as const,
+        data: { files: [] },
+      })),
+    );
+  append(200);
+  const got: JournalRow[] = [];
+  const stream = {
+    open: async (): Promise<StreamEnd> =>
+      got.length === 0 ? { at: 'begin' } : { at: 'event', event: got.at(-1)! },
+    async append(rows: readonly JournalRow[]) {
+      got.push(...rows);
+      if (got.length === rows.length) journal.trim(150);
+    },
+  };
+  const warned: object[] = [];
+  const one = new EventFeed({
+    journal,
+    stream,
+    log: { ...silent, warn: (fields) => void warned.push(fields) },
+  });
+  t.after(() => one.close());
+  await until('all', () => one.finding().ok && one.behind() === 0);
+  const first = got.findIndex(({ seq }) => seq === 150);
+  assert.deepEqual(warned, [{ stored: first, from: 149 }]);
+  assert.deepEqual(
+    got.map(({ seq }) => seq),
+    [...seqs(1, first), ...seqs(150, 200)],
+  );
+});
 test('event feed - a stream that ends with another event than the journal is left alone, and named', async (t) => {
   for (const event of [row(90, 'other'), row(201)]) {
     const { one, got } = await feed(t, { at: 'event', event }, {});

@@ -67,6 +67,8 @@ export class EventFeed {
     this.#at = await this.#after(await stream.open());
     this.#fault = null;
     while (!signal.aborted) {
+      // Retention deleted events that the stream lacks.
+      if (journal.tail > this.#at + 1) this.#at = await this.#after(await stream.open());
       const rows = journal.read(this.#at, PAGE);
       if (rows.length === 0) {
         await journal.waitFor(this.#at + 1, signal);
