@@ -2,6 +2,7 @@
 import { siteOf } from '../adapters/asterisk/apply/joined-config.ts';
 import { systemClock } from '../core/clock.ts';
 import { StartError, messageOf } from '../core/errors.ts';
+import { followDeletions } from '../features/recordings/disposal.ts';
 import { HomeFiles } from '../features/pbx-config/apply/home.ts';
 import type { Check } from '../http/health.ts';
 import { createMetrics } from '../http/metrics.ts';
@@ -116,6 +117,8 @@ export async function runHome(options: StandbyOptions): Promise<void> {
       const stays = signal.reason === 'SIGUSR2' || signal.reason === 'fault' || !signal.aborted;
       await (stays ? exchange.release() : exchange.stop());
     });
+    if (config.sharedFiles === null)
+      stack.use(followDeletions({ store, folder: engineSite.folders.recordings, clock, log }));
     const gate = new TermGate(() => files.unsettle());
     const { manager } = engineSite;
     let active: string | null = null;

@@ -101,6 +101,7 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
     tell: loop.tell,
     folder: folders.recordings,
     shared: config.sharedFiles !== null,
+    homes: () => directory.config().engines.map(({ node: name }) => name),
     days: config.recordingDays,
     own: config.ownRecordings === 'yes',
   });

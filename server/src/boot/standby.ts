@@ -7,6 +7,7 @@ import { StartError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { storedIntents } from '../features/agents/store.ts';
 import type { Intent } from '../features/agents/store.ts';
+import { followDeletions } from '../features/recordings/disposal.ts';
 import { FEATURE_CODES } from '../features/feature-codes/feature-codes.ts';
 import { StandbyFiles } from '../features/pbx-config/apply/standby.ts';
 import { toPbxConfig } from '../features/pbx-config/config.ts';
@@ -138,6 +139,8 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     await (leads ? exchange.release() : exchange.stop());
     if (leads) await goOn().catch(() => undefined);
   });
+  if (config.sharedFiles === null)
+    stack.use(followDeletions({ store, folder: engineSite.folders.recordings, clock, log }));
   const { renewal } = engineSite;
   const seen = await followOrdered({ renewal, data: config.data, clock, log }, stop.signal);
   const calls = new StandbyCalls(exchange);

@@ -5,6 +5,7 @@ await usePostgresStores();
 
 await import('../../src/features/recordings/keeper.test.ts');
 await import('../../src/features/recordings/disposal.test.ts');
+await import('../../src/features/recordings/homes.test.ts');
 await import('../../src/features/recordings/routes.test.ts');
 await import('../../src/features/exports/exports.test.ts');
 await import('../../src/features/history/erasure/erasure.test.ts');

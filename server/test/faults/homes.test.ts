@@ -1,6 +1,9 @@
 /** Several engines in one site: the node that leads, and one whose engine has people and a queue of its own; two real processes. */
 import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { RecordingsReply } from '@offhook/contract/recordings.ts';
 import { callsIn, eventsOf } from '../support/call-steps.ts';
 import { apply, ask } from '../support/config-steps.ts';
 import { registerPhone } from '../support/phone.ts';
@@ -10,7 +13,7 @@ import type { TestPostgres } from '../support/postgres.ts';
 import { startSite } from '../support/site.ts';
 import type { Site } from '../support/site.ts';
 import { finishedCalls, onlyCall } from '../support/steps.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 
 describe('a node with people of its own', () => {
   let server: TestPostgres | undefined;
@@ -61,6 +64,8 @@ describe('a node with people of its own', () => {
     );
     return last?.type === 'engine.link_up';
   };
+  /** Files of recordings on the machine of b. */
+  const kept = (): Promise<string[]> => readdir(path.join(b!.dataDir, 'recordings'));
   const phone = async (site: Site, extension: string): Promise<Phone> => {
     const password = (await a!.credentials()).find((one) => one.extension === extension)!.sip_password;
     const made = await registerPhone({ server: site.sip, extension, password });
@@ -80,7 +85,7 @@ describe('a node with people of its own', () => {
         { op: 'create', kind: 'engine', object: { node: 'b', title: 'Branch', ...b!.sip } },
         patch('queue', 'sales', { members: [] }),
         patch('queue', 'support', { engine: 'b', members: [{ extension: '1003', static: true }] }),
-        patch('extension', '1003', { engine: 'b', devices: ['sip'] }),
+        patch('extension', '1003', { engine: 'b', devices: ['sip'], recording: 'always' }),
         patch('extension', '1004', { engine: 'b', devices: ['sip'] }),
       ],
     });
@@ -112,6 +117,8 @@ describe('a node with people of its own', () => {
     await got.answer();
     await call.answered();
     await call.bridged();
+    call.play('tone');
+    await got.hears();
     await got.hangup();
     await call.ended();
     const [mine, theirs] = [await onlyCall(await a!.person('1002')), await onlyCall(await a!.person('1003'))];
@@ -126,6 +133,34 @@ describe('a node with people of its own', () => {
     const [row] = await finishedCalls(await a!.person('1003'), 2);
     assert.deepEqual([row!.party, row!.queue], ['1002', 'support']);
     assert.equal(callsIn(a!).began, 2);
+  });
+
+  test('homes - a recording at an engine without a shared folder is missing after its call; the audio names the node', async () => {
+    const { token } = await a!.person('1001');
+    const ofRecordings = async (method: string, of = '') => {
+      const headers = { authorization: `Bearer ${token}` };
+      const signal = AbortSignal.timeout(PATIENCE_MS);
+      return (await fetch(`${a!.base}/api/v1/recordings${of}`, { method, headers, signal })).json();
+    };
+    const all = async () => RecordingsReply.parse(await ofRecordings('GET')).recordings;
+    const missing = await until(
+      'the recordings at b to be missing',
+      async () => {
+        const found = await all();
+        return found.length > 0 && found.every(({ state }) => state === 'missing') && found;
+      },
+      { seen: all },
+    );
+    assert.ok((await kept()).length > 0);
+    for (const { id, leg_id, by } of missing) {
+      assert.deepEqual([leg_id?.split(':')[0], by], ['b', 'extension']);
+      assert.match(
+        ((await ofRecordings('GET', `/${id}/audio`)) as { detail: string }).detail,
+        /on node b only/,
+      );
+      await ofRecordings('DELETE', `/${id}`);
+    }
+    assert.ok((await kept()).every((file) => file.endsWith('-b.wav')));
   });
 
   test('homes - a change reaches both engines, and is refused while one of their nodes is away', async () => {
@@ -148,6 +183,7 @@ describe('a node with people of its own', () => {
     await holds();
     await until('the service to follow it again', () => follows('b'));
     assert.equal(b!.enginePid(), engine);
+    await until('the files of deleted recordings to be deleted', async () => (await kept()).length === 0);
     await until('the apply', async () => (await apply(a!).catch(() => null))?.state === 'applied');
     assert.deepEqual([await title(a!, '1002'), await title(b!, '1003')], ['Other Name', 'Newer Name']);
   });

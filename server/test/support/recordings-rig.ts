@@ -37,6 +37,7 @@ export const openWav = (samples: number): Buffer => {
 
 export interface Body {
   readonly code?: string;
+  readonly detail?: string;
   readonly recording: Recording;
   readonly recordings: readonly Recording[];
   readonly next_cursor: string | null;
@@ -47,6 +48,8 @@ export interface RecordingsRigOptions {
   readonly days?: number;
   /** True where all nodes have the same folder. */
   readonly shared?: boolean;
+  /** Names of home nodes. */
+  readonly homes?: readonly string[];
   readonly room_bytes?: number;
 }
 /** Recordings over a real store and folder, behind a real host; the test supplies events and call records. */
@@ -85,6 +88,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
       tell: (input) => void inputs.push(input),
       folder: inside,
       shared: options.shared ?? false,
+      homes: () => options.homes ?? [],
       days: options.days ?? 0,
       own: options.own ?? true,
       room_bytes: options.room_bytes ?? 0,

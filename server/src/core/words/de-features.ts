@@ -247,6 +247,8 @@ export const features: Readonly<Record<string, string>> = {
   'the recording was deleted at the end of its retention time':
     'die Aufbewahrung ist abgelaufen: nach der Regel gelöscht',
   'the recording was deleted': 'es wurde gelöscht',
+  'the file is on node {0} only: recordings of this node can be played if OFFHOOK_SHARED_FILES is set':
+    'die Datei ist nur auf dem Knoten {0}: Aufnahmen dieses Knotens lassen sich abspielen, wenn OFFHOOK_SHARED_FILES gesetzt ist',
   'the file is on node {0}, which does not lead the site now':
     'die Datei ist auf dem Knoten {0}, der die Anlage gerade nicht führt',
   'the file is damaged: it has {0} bytes, {1} were stored':

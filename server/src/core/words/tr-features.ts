@@ -230,6 +230,8 @@ export const features: Readonly<Record<string, string>> = {
   'the engine stored no file for this recording': 'santral bunun dosyasını bırakmadı',
   'the recording was deleted at the end of its retention time': 'süresi doldu: kural gereği silindi',
   'the recording was deleted': 'silindi',
+  'the file is on node {0} only: recordings of this node can be played if OFFHOOK_SHARED_FILES is set':
+    'dosya yalnızca {0} düğümünde: OFFHOOK_SHARED_FILES ayarlanırsa bu düğümün kayıtları dinlenebilir',
   'the file is on node {0}, which does not lead the site now':
     'dosya, siteyi şu anda yönetmeyen {0} düğümünde',
   'the file is damaged: it has {0} bytes, {1} were stored':

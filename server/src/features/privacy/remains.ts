@@ -85,7 +85,7 @@ export const remainsOf =
             {
               where: `files of recordings at the nodes ${gone.recordings.join(', ')}`,
               until: null,
-              why: 'Without OFFHOOK_SHARED_FILES the recordings of the engine of a home node lie on its machine, where they are not deleted: delete the files of erased recordings there.',
+              why: 'Without OFFHOOK_SHARED_FILES the recordings of the engine of a home node lie on its machine: its node deletes the files of erased recordings within an hour while it runs.',
             },
           ]),
       {

@@ -67,7 +67,8 @@ test('recordings - the file of a deleted one that stays does not keep expired on
     store: {
       known: async (names: readonly string[], states?: readonly string[]) =>
         new Set(states === undefined ? names : [deleted]),
-      storedBefore: async () => (left.length === 0 ? [{ id: '2', call: CALL, file: expired }] : []),
+      missing: async () => [],
+      before: async () => (left.length === 0 ? [{ id: '2', call: CALL, file: expired }] : []),
       leave: async (id: string) => void left.push(id),
     },
     files: {
@@ -81,6 +82,7 @@ test('recordings - the file of a deleted one that stays does not keep expired on
     },
     node: 'ast1',
     shared: false,
+    homes: () => [],
     conversations: { touch: async () => {} },
     audit: { record: async () => {} },
     clock,

@@ -3,9 +3,12 @@ import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Conversations } from '../../ports/conversations.ts';
+import type { Store } from '../../ports/store.ts';
+import { recordingFiles } from './files.ts';
 import type { RecordingFiles } from './files.ts';
 import { isFileName } from './ids.ts';
-import type { RecordingStore } from './store.ts';
+import { openRecordingStore } from './store.ts';
+import type { RecordingStore, Scope } from './store.ts';
 import type { RecordingRow } from './tables.ts';
 
 export interface DisposalDeps {
@@ -14,6 +17,8 @@ export interface DisposalDeps {
   readonly node: string;
   /** True if the folder holds the files of all nodes, false if only those of this node. */
   readonly shared: boolean;
+  /** Names of the home nodes. */
+  readonly homes: () => readonly string[];
   readonly conversations: Pick<Conversations, 'touch'>;
   readonly audit: Audit;
   readonly clock: Clock;
@@ -29,17 +34,36 @@ export interface Erased {
 export interface Disposal {
   /** Deletes each file, then updates its row; a repetition completes an erasure cut short by a crash. */
   erase(rows: readonly RecordingRow[]): Promise<Erased>;
-  /** Deletes recordings that are too old, and counts files without a recording. */
+  /** Deletes recordings that are too old, stores missing ones whose file appeared later, and counts files without a recording. */
   tidy(signal: AbortSignal): Promise<void>;
   /** Number of files older than a day without a recording, as of the last `tidy`. */
   orphans(): number;
 }
 
+/** Interval of `tidy`. */
+export const TIDY_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 /** Recordings, or file names, per database query. */
 const STEP = 200;
 /** Number of orphans named in the log. */
 const SHOWN = 5;
+
+/** Recordings in the folder of this node, and those at home nodes, which then delete the files (`followDeletions`). */
+const scopesOf = ({ shared, node, homes }: DisposalDeps): readonly Scope[] =>
+  shared
+    ? [{ node: null, states: ['stored'] }]
+    : [
+        { node, states: ['stored'] },
+        ...homes().map((home): Scope => ({ node: home, states: ['stored', 'missing'] })),
+      ];
+/** Stores a missing recording whose file appeared later, e.g. because its folder was mounted again. */
+async function storeFound({ store, files, conversations }: DisposalDeps, row: RecordingRow): Promise<void> {
+  const found = await files.look(row.file);
+  if (found === null) return;
+  if (!found.closed) await files.mend(row.file);
+  await store.settle(row.id, 'stored', found.bytes, await files.hash(row.file), 'missing');
+  await conversations.touch([row.call]);
+}
 
 export function createDisposal(deps: DisposalDeps): Disposal {
   const { store, files, conversations, audit, clock } = deps;
@@ -74,13 +98,13 @@ export function createDisposal(deps: DisposalDeps): Disposal {
     if (calls.size > 0) await conversations.touch([...calls]);
     return { erased, bytes, failures };
   }
-  async function expire(signal: AbortSignal): Promise<void> {
+  async function expire(scope: Scope, signal: AbortSignal): Promise<void> {
     const before = clock.now() - deps.days * DAY_MS;
     let failed = 0;
     let reason: unknown = null;
     while (!signal.aborted) {
       // Files that cannot be deleted stay the oldest ones.
-      const rows = await store.storedBefore(deps.shared ? null : deps.node, before, STEP, failed);
+      const rows = await store.before(scope, before, STEP, failed);
       if (rows.length === 0) break;
       const { erased, bytes, failures } = await giveUp(rows, 'expired');
       failed += failures.length;
@@ -101,13 +125,18 @@ export function createDisposal(deps: DisposalDeps): Disposal {
     }
     if (failed > 0) warn(failed, reason);
   }
-  /** Counts files without a recording. They are never deleted, because each may be the only trace of a call. */
-  async function countOrphans(signal: AbortSignal): Promise<void> {
+  /**
+   * Stores missing recordings whose file appeared later, and counts files without a recording. The latter are never deleted, because
+   * each may be the only trace of a call.
+   */
+  async function readFiles(signal: AbortSignal): Promise<void> {
     const before = clock.now() - DAY_MS;
     const shown: string[] = [];
     let count = 0;
     const look = async (names: readonly string[]): Promise<void> => {
-      const known = await store.known(names.filter(isFileName));
+      const valid = names.filter(isFileName);
+      const known = await store.known(valid);
+      for (const row of await store.missing(valid)) await storeFound(deps, row);
       for (const name of names) {
         if (known.has(name)) continue;
         count += 1;
@@ -139,13 +168,51 @@ export function createDisposal(deps: DisposalDeps): Disposal {
       try {
         const { failed, reason } = await removeDeleted(deps, signal);
         if (failed > 0) warn(failed, reason);
-        if (deps.days > 0) await expire(signal);
-        await countOrphans(signal);
+        if (deps.days > 0) for (const scope of scopesOf(deps)) await expire(scope, signal);
+        await readFiles(signal);
       } catch (error) {
         log.warn({ error: messageOf(error) }, 'old recordings could not be deleted; trying again in an hour');
       }
     },
     orphans: () => orphans,
+  };
+}
+/**
+ * Deletes the files of recordings that the leading node marked as deleted, at once and then every hour. For a node that does not lead
+ * and has a folder of its own.
+ */
+export function followDeletions(deps: {
+  readonly store: Pick<Store, 'db' | 'transaction'>;
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}): AsyncDisposable {
+  const { clock, folder } = deps;
+  const log = deps.log.child({ part: 'recordings' });
+  const stop = new AbortController();
+  const parts = { store: openRecordingStore(deps.store), files: recordingFiles(folder, clock) };
+  const round = async (): Promise<void> => {
+    const { failed, reason } = await removeDeleted(parts, stop.signal);
+    if (failed > 0) throw reason;
+  };
+  const work = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await round().catch((error: unknown) => {
+        if (!stop.signal.aborted)
+          log.warn(
+            { error: messageOf(error) },
+            'files of deleted recordings could not be deleted; trying again in an hour',
+          );
+      });
+      await clock.sleep(TIDY_MS, stop.signal).catch(() => undefined);
+    }
+  };
+  const working = work();
+  return {
+    [Symbol.asyncDispose]: () => {
+      stop.abort();
+      return working;
+    },
   };
 }
 /** Deletes files of recordings that were deleted while another node led the site. Returns the number of files that stay. */

@@ -5,11 +5,12 @@ import type { CallRecords } from '../../ports/call-records.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Conversations, RecordingIndex, RecordingView } from '../../ports/conversations.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import { nodeOf } from '@offhook/contract/ids.ts';
 import type { LiveView, ModelInput } from '../../ports/live.ts';
 import type { Gauges } from '../../ports/metrics.ts';
 import type { RecordingAudio, RecordingKeeper } from '../../ports/recordings.ts';
 import type { Store } from '../../ports/store.ts';
-import { createDisposal } from './disposal.ts';
+import { TIDY_MS, createDisposal } from './disposal.ts';
 import { recordingFiles } from './files.ts';
 import { Keeper, isOfNode } from './keeper.ts';
 import type { RecordingRow } from './tables.ts';
@@ -26,6 +27,8 @@ export interface RecordingsDeps {
   readonly node: string;
   /** True if all nodes of the site use the same folder. */
   readonly shared?: boolean;
+  /** Names of the home nodes: each has an engine, and never leads. */
+  readonly homes: () => readonly string[];
   readonly clock: Clock;
   readonly log: Log;
   readonly tell: (input: ModelInput) => void;
@@ -52,8 +55,6 @@ export interface Recordings extends RecordingService, AsyncDisposable {
   close(): Promise<void>;
 }
 
-const TIDY_MS = 3_600_000;
-
 /** Runs the migrations and begins to tidy. */
 export async function createRecordings(deps: RecordingsDeps): Promise<Recordings> {
   const { clock } = deps;
@@ -65,6 +66,8 @@ export async function createRecordings(deps: RecordingsDeps): Promise<Recordings
     store,
     files,
     isHere: (row: RecordingRow) => shared || isOfNode(row, node),
+    isAtHome: (row: RecordingRow) =>
+      !shared && !isOfNode(row, node) && deps.homes().includes(nodeOf(row.channel)),
     shared,
   };
   const keeper = new Keeper(parts);

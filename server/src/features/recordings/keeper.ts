@@ -1,4 +1,5 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import { nodeOf } from '@offhook/contract/ids.ts';
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { untilDone } from '../../core/retry.ts';
@@ -22,6 +23,8 @@ export interface KeeperDeps {
   readonly node: string;
   /** False for a recording whose file is on the machine of another node. */
   readonly isHere: (row: RecordingRow) => boolean;
+  /** True for a recording whose file is on the machine of a home node, which never leads. */
+  readonly isAtHome: (row: RecordingRow) => boolean;
   readonly conversations: Pick<Conversations, 'touch'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -37,6 +40,8 @@ const ROOM_BYTES = 256 * 1024 * 1024;
 const FACT_MS = 2_000;
 /** The recording of an unknown channel is finished if its file was not written for this long. */
 const QUIET_MS = 60_000;
+/** Recordings per database query. */
+const STEP = 200;
 
 /** True if the engine of this node wrote the recording: the id of its channel begins with the node's name. */
 export const isOfNode = (row: Pick<RecordingRow, 'channel'>, node: string): boolean =>
@@ -54,10 +59,15 @@ export class Keeper implements RecordingKeeper {
   /** Running recordings by id. */
   readonly #running = new Map<string, RecordingRow>();
   readonly #ending = new Set<string>();
+  readonly #reminding = new Set<string>();
   readonly #tasks = new Set<Promise<void>>();
   #hashing: Promise<unknown> = Promise.resolve();
   /** Pending write of the newest pause window by recording. A resume or end must wait for it, or the window is lost. */
   readonly #windows = new Map<string, Promise<void>>();
+  /** Nodes of engines whose present calls are in the model. */
+  readonly #followed = new Set<string>();
+  /** Ends the sweep in progress. */
+  #sweeps = new AbortController();
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps;
@@ -132,9 +142,15 @@ export class Keeper implements RecordingKeeper {
         }
         return;
       case 'engine.link_up':
-        void this.#go('checking recordings of an earlier run of the service', () =>
-          this.#sweepUntilCertain(),
-        );
+        this.#sweepAnew();
+        return;
+      case 'engine.resynced':
+        if (this.#followed.has(event.data.node)) return;
+        this.#followed.add(event.data.node);
+        this.#sweepAnew();
+        return;
+      case 'engine.link_down':
+        this.#followed.delete(event.data.node);
     }
   }
   /** Reads call records: recordings that the dialplan started, and the ends of channels. Idempotent. */
@@ -182,15 +198,15 @@ export class Keeper implements RecordingKeeper {
   }
   /** Ends a recording: stores its end, then checks the file. `at` null: the time of the file's last write. */
   #finish(row: RecordingRow, at: number | null): void {
-    const { store, files, conversations } = this.#deps;
+    const { store, files, conversations, isAtHome } = this.#deps;
     if (this.#ending.has(row.id)) return;
     this.#ending.add(row.id);
     const elsewhere = !this.#deps.isHere(row);
     const settle = async (): Promise<void> => {
       if (at !== null) await store.end(row.id, at);
       if (elsewhere) {
-        // The node that has the file checks it once it leads the site again.
-        if (at === null) await store.end(row.id, row.started_ms);
+        // The node that has the file checks it once it leads the site again; a home node never does.
+        if (isAtHome(row)) await store.settle(row.id, 'missing', null, null);
         this.#running.delete(row.id);
         this.#ending.delete(row.id);
         await conversations.touch([row.call]);
@@ -198,9 +214,10 @@ export class Keeper implements RecordingKeeper {
       }
       const found = await files.settled(row.file, this.#stop.signal);
       if (!isOfNode(row, this.#deps.node) && this.#isWritten(found)) {
-        // The engine of the former leader writes the file until its last call ends; then the sweep completes it.
+        // The engine of the former leader writes the file until its last call ends; then a sweep completes it.
         this.#running.delete(row.id);
         this.#ending.delete(row.id);
+        this.#sweepAnew();
         return;
       }
       if (at === null) await store.end(row.id, found?.written_ms ?? row.started_ms);
@@ -222,38 +239,70 @@ export class Keeper implements RecordingKeeper {
     return [...this.#running.values()].filter((row) => row.channel === channel);
   }
   /**
-   * Checks recordings that an earlier process left running: each continues if its leg is live, and is finished if not.
-   * Returns false while this is uncertain for one of them.
+   * Checks recordings that an earlier process, or a lost link, left running: each continues if its leg is live, and is finished if
+   * not. Returns false while this is uncertain for one of them.
    */
-  async #sweep(): Promise<boolean> {
-    const { store, files, live, clock, tell } = this.#deps;
+  async #sweep(signal: AbortSignal): Promise<boolean> {
     let certain = true;
-    for (const row of await store.running()) {
-      if (!this.#deps.isHere(row)) {
-        if (row.ended_ms === null) this.#finish(row, clock.now());
-        continue;
+    for (let after = ''; ;) {
+      const rows = await this.#deps.store.running(after, STEP);
+      for (const row of rows) {
+        if (signal.aborted) return true;
+        if (!(await this.#check(row))) certain = false;
       }
-      if (!isOfNode(row, this.#deps.node) && this.#isWritten(await files.look(row.file))) {
-        certain = false;
-        continue;
-      }
-      if (!this.#running.has(row.id)) this.#running.set(row.id, row);
-      if (this.#ending.has(row.id)) continue;
-      const leg = live.leg(row.channel);
-      const found = await files.look(row.file);
-      const closed = found?.closed === true;
-      if (row.ended_ms === null && leg !== undefined && !closed) {
-        this.#remind(row);
-        continue;
-      }
-      if (closed && leg?.recording === true) {
-        tell({ type: 'channel.recording', at: clock.now(), id: row.channel as ChannelId, on: false });
-      }
-      const quiet = found === null || found.written_ms < clock.now() - QUIET_MS;
-      if (row.ended_ms !== null || closed || quiet) this.#finish(row, row.ended_ms);
-      else certain = false;
+      if (rows.length < STEP) return certain;
+      after = rows.at(-1)!.id;
     }
-    return certain;
+  }
+  /** Repeats the sweep until it is certain; a newer one replaces it. */
+  #sweepAnew(): void {
+    this.#sweeps.abort();
+    this.#sweeps = new AbortController();
+    const signal = AbortSignal.any([this.#stop.signal, this.#sweeps.signal]);
+    void this.#go('checking recordings of an earlier run of the service', async () => {
+      while (!signal.aborted && !(await this.#sweep(signal)))
+        await this.#deps.clock.sleep(QUIET_MS, signal).catch(() => undefined);
+    });
+  }
+  /** False while it is uncertain whether the recording continues. */
+  async #check(row: RecordingRow): Promise<boolean> {
+    const { files, isHere, live, clock, tell } = this.#deps;
+    const leg = live.leg(row.channel);
+    const goesOn = row.ended_ms === null && leg !== undefined;
+    if (!isHere(row)) {
+      if (goesOn) this.#follow(row);
+      else this.#checkElsewhere(row);
+      return true;
+    }
+    const found = await files.look(row.file);
+    const closed = found?.closed === true;
+    if (goesOn && !closed) {
+      this.#follow(row);
+      return true;
+    }
+    if (!isOfNode(row, this.#deps.node) && this.#isWritten(found)) return false;
+    this.#running.set(row.id, this.#running.get(row.id) ?? row);
+    if (this.#ending.has(row.id)) return true;
+    if (closed && leg?.recording === true) {
+      tell({ type: 'channel.recording', at: clock.now(), id: row.channel as ChannelId, on: false });
+    }
+    const quiet = found === null || found.written_ms < clock.now() - QUIET_MS;
+    if (row.ended_ms === null && !closed && !quiet) return false;
+    this.#finish(row, row.ended_ms);
+    return true;
+  }
+  /** Finishes a recording without a live leg whose file is on another machine. */
+  #checkElsewhere(row: RecordingRow): void {
+    const { clock, isAtHome } = this.#deps;
+    if (!isAtHome(row)) {
+      if (row.ended_ms === null) this.#finish(row, clock.now());
+    } else if (row.ended_ms !== null || this.#followed.has(nodeOf(row.channel)))
+      // Until the engine is followed, the call may continue there.
+      this.#finish(row, row.ended_ms ?? clock.now());
+  }
+  #follow(row: RecordingRow): void {
+    this.#running.set(row.id, this.#running.get(row.id) ?? row);
+    if (!this.#ending.has(row.id)) this.#remind(row);
   }
   /** True while the engine seems to write its file. */
   #isWritten(found: Found | null): boolean {
@@ -265,17 +314,18 @@ export class Keeper implements RecordingKeeper {
    */
   #remind(row: RecordingRow): void {
     const { live, clock, tell } = this.#deps;
+    // The model counts the reports of a leg.
+    if (this.#reminding.has(row.id)) return;
+    this.#reminding.add(row.id);
     void this.#go('reporting a recording to the model', async () => {
       await clock.sleep(FACT_MS, this.#stop.signal);
+      this.#reminding.delete(row.id);
       const goesOn = this.#running.has(row.id) && !this.#ending.has(row.id);
       if (!goesOn || live.leg(row.channel)?.recording !== false) return;
       const about = { at: clock.now(), id: row.channel as ChannelId, on: true };
       tell({ type: 'channel.recording', ...about });
       if (windowsOf(row).at(-1)?.[1] === null) tell({ type: 'channel.recording_paused', ...about });
     });
-  }
-  async #sweepUntilCertain(): Promise<void> {
-    while (!(await this.#sweep())) await this.#deps.clock.sleep(QUIET_MS, this.#stop.signal);
   }
   async #began(record: CallRecord, { by, of, file: name, channel }: RecordingBegun): Promise<void> {
     const file = name.endsWith('.wav') ? name : `${name}.wav`;

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { nodeOf } from '@offhook/contract/ids.ts';
 import type { Recording, RecordingsQuery } from '@offhook/contract/recordings.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
@@ -22,6 +23,8 @@ export interface ServiceDeps {
   readonly disposal: Disposal;
   /** False for a recording whose file is on the machine of another node. */
   readonly isHere: (row: RecordingRow) => boolean;
+  /** True for a recording whose file is on the machine of a home node, which never leads. */
+  readonly isAtHome: (row: RecordingRow) => boolean;
   readonly conversations: Pick<Conversations, 'byCall'>;
   readonly audit: Audit;
   readonly clock: Clock;
@@ -50,7 +53,7 @@ export interface RecordingService {
   one(caller: Caller, id: string): Promise<Recording>;
   /** Throws `no_audio` if there is no file (yet or any more). The caller closes the handle. */
   audio(actor: Actor, id: string): Promise<Audio>;
-  /** Deletes the file; the row remains as a trace. Throws `no_audio` while it runs. */
+  /** Deletes the file; the row remains as a trace. Throws `no_audio` while the recording continues. */
   remove(actor: Actor, id: string): Promise<Recording>;
 }
 
@@ -64,9 +67,11 @@ const WHY_NOT: Record<Exclude<RecordingRow['state'], 'stored'>, string> = {
 const noSuch = (): ServiceError => new ServiceError('not_found', 'there is no such recording');
 const noAudio = (state: keyof typeof WHY_NOT): ServiceError => new ServiceError('no_audio', WHY_NOT[state]);
 const onNode = ({ channel }: RecordingRow): ServiceError =>
+  new ServiceError('no_audio', say`the file is on node ${nodeOf(channel)}, which does not lead the site now`);
+const atHome = ({ channel }: RecordingRow): ServiceError =>
   new ServiceError(
     'no_audio',
-    say`the file is on node ${channel.split(':', 1)[0]!}, which does not lead the site now`,
+    say`the file is on node ${nodeOf(channel)} only: recordings of this node can be played if OFFHOOK_SHARED_FILES is set`,
   );
 const damaged = (size: number, stored: number): ServiceError =>
   new ServiceError('no_audio', say`the file is damaged: it has ${size} bytes, ${stored} were stored`);
@@ -93,6 +98,11 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
     return row;
   }
 
+  /** Ended on the machine of another node, which settles it when it leads again. */
+  const isInterrupted = (row: RecordingRow): boolean =>
+    row.state === 'running' && row.ended_ms !== null && !deps.isHere(row);
+  const elsewhere = (row: RecordingRow): ServiceError => (deps.isAtHome(row) ? atHome(row) : onNode(row));
+
   return {
     async page(caller, { limit = PAGE, cursor, extension, queue, conversation, from, to }) {
       const known = conversation === undefined ? undefined : await conversations.byCall(conversation);
@@ -116,9 +126,10 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
     one: async (caller, id) => recordingOf(await found(caller, id), clock.now()),
     async audio(actor, id) {
       const row = await found(actor.caller, id);
+      if (isInterrupted(row) || (row.state === 'missing' && deps.isAtHome(row))) throw elsewhere(row);
       if (row.state !== 'stored') throw noAudio(row.state);
       const handle = await files.open(row.file);
-      if (handle === null) throw deps.isHere(row) ? noAudio('missing') : onNode(row);
+      if (handle === null) throw deps.isHere(row) ? noAudio('missing') : elsewhere(row);
       try {
         const { size } = await handle.stat();
         // The ETag is the hash of the stored file, which a file of another size does not match.
@@ -137,7 +148,8 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
     },
     async remove(actor, id) {
       const row = await found(actor.caller, id);
-      if (row.state === 'running') throw noAudio('running');
+      // The file of an interrupted one is deleted when its node leads again.
+      if (row.state === 'running' && !isInterrupted(row)) throw noAudio('running');
       const entry = { action: 'recordings.delete', actor: actor.caller.username, object: id, ip: actor.ip };
       const detail = { call_id: row.call, bytes: row.bytes };
       // The audit entry comes first: a deletion cannot be repeated to write it.

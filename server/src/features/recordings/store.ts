@@ -18,6 +18,11 @@ export interface Filter {
   readonly below?: string | undefined;
   readonly limit: number;
 }
+/** Recordings by the node of their engine (null: all nodes) and by state. */
+export interface Scope {
+  readonly node: string | null;
+  readonly states: readonly RecordingState[];
+}
 /** Every method throws `store_unavailable`. */
 export interface RecordingStore {
   /** False if the file has a recording already. */
@@ -27,17 +32,27 @@ export interface RecordingStore {
   ofCalls(calls: readonly string[]): Promise<RecordingRow[]>;
   storedOf(calls: readonly string[]): Promise<Set<string>>;
   ofChannels(channels: readonly string[]): Promise<RecordingRow[]>;
-  running(): Promise<RecordingRow[]>;
+  /** Running recordings with an id above `after`, in the order of their ids. */
+  running(after: string, limit: number): Promise<RecordingRow[]>;
   page(filter: Filter): Promise<RecordingRow[]>;
-  /** Stored recordings of a node (null: of all nodes) that began before `ms`, oldest first, without the first `skip`. */
-  storedBefore(node: string | null, ms: number, limit: number, skip: number): Promise<RecordingRow[]>;
+  /** Recordings in `scope` that began before `ms`, oldest first, without the first `skip`. */
+  before(scope: Scope, ms: number, limit: number, skip: number): Promise<RecordingRow[]>;
   /** Stores the end unless an earlier one is stored; closes an open pause window. */
   end(id: string, ended_ms: number): Promise<void>;
   pause(id: string, on: boolean, at: number): Promise<void>;
-  settle(id: string, state: RecordingState, bytes: number | null, sha256: string | null): Promise<void>;
+  /** Changes the state of a recording that is `running`, or still in the state `from`. */
+  settle(
+    id: string,
+    state: RecordingState,
+    bytes: number | null,
+    sha256: string | null,
+    from?: RecordingState,
+  ): Promise<void>;
   leave(id: string, state: RecordingState): Promise<void>;
   /** Those of `files` that have a recording, in one of `states` if given. */
   known(files: readonly string[], states?: readonly RecordingState[]): Promise<Set<string>>;
+  /** Recordings of `files` that count as missing. */
+  missing(files: readonly string[]): Promise<RecordingRow[]>;
   sums(): Promise<{ state: RecordingState; count: number; bytes: number }[]>;
 }
 
@@ -52,6 +67,10 @@ async function inParts<T, R>(values: readonly T[], read: (part: readonly T[]) =>
 /** Runs the migrations. */
 export async function createRecordingStore(store: Store): Promise<RecordingStore> {
   await store.migrate('recordings', migrations);
+  return openRecordingStore(store);
+}
+/** For a node that does not lead: the leading node runs the migrations. */
+export function openRecordingStore(store: Pick<Store, 'db' | 'transaction'>): RecordingStore {
   const db = store.db<Tables>();
   const rows = () => db.selectFrom('recordings').selectAll();
   /** Updates one row with the result of `change`, in one transaction. */
@@ -88,7 +107,8 @@ export async function createRecordingStore(store: Store): Promise<RecordingStore
       return new Set(found.map((row) => row.call));
     },
     ofChannels: (channels) => inParts(channels, (part) => rows().where('channel', 'in', part).execute()),
-    running: () => rows().where('state', '=', 'running').orderBy('id').execute(),
+    running: (after, limit) =>
+      rows().where('state', '=', 'running').where('id', '>', after).orderBy('id').limit(limit).execute(),
     page({ extension, queue, calls, reach, from, to, below, limit }) {
       let query = rows().orderBy('id', 'desc').limit(limit);
       if (extension !== undefined) query = query.where('extension', '=', extension);
@@ -101,8 +121,8 @@ export async function createRecordingStore(store: Store): Promise<RecordingStore
       if (below !== undefined) query = query.where('id', '<', below);
       return query.execute();
     },
-    storedBefore(node, ms, limit, skip) {
-      const all = rows().where('state', '=', 'stored').where('started_ms', '<', ms);
+    before({ node, states }, ms, limit, skip) {
+      const all = rows().where('state', 'in', states).where('started_ms', '<', ms);
       const own =
         node === null
           ? all
@@ -131,12 +151,12 @@ export async function createRecordingStore(store: Store): Promise<RecordingStore
           : [...windows.slice(0, -1), [last![0], Math.max(at, last![0])]];
         return { paused: JSON.stringify(next) };
       }),
-    async settle(id, state, bytes, sha256) {
+    async settle(id, state, bytes, sha256, from = 'running') {
       await db
         .updateTable('recordings')
         .set({ state, bytes, sha256 })
         .where('id', '=', id)
-        .where('state', '=', 'running')
+        .where('state', '=', from)
         .execute();
     },
     async leave(id, state) {
@@ -149,6 +169,8 @@ export async function createRecordingStore(store: Store): Promise<RecordingStore
       });
       return new Set(found.map((row) => row.file));
     },
+    missing: (files) =>
+      inParts(files, (part) => rows().where('file', 'in', part).where('state', '=', 'missing').execute()),
     async sums() {
       const found = await db
         .selectFrom('recordings')
