@@ -4,7 +4,8 @@
  * - variable `OFFHOOK_EXTENSION`: the extension of the endpoint that dials, empty for anything else; never caller ID;
  * - global variable `PENALTY_<extension>_<queue name>`: the penalty of an agent who has one in that queue;
  * - context `agent-queues`: `Gosub(agent-queues,<extension>,1)` leaves the names of the extension's queues, joined by `&`, in
- *   `GOSUB_RETVAL`; `<extension>*<queue number>` leaves the one name. Test with `DIALPLAN_EXISTS` before;
+ *   `GOSUB_RETVAL`; a last name of `+` and a number stands for further names: `Gosub(agent-queues,<extension>+<number>,1)`;
+ *   `<extension>*<queue number>` leaves the one name. Test with `DIALPLAN_EXISTS` before;
  * - context `forward-way`: `Gosub(forward-way,<extension>,1)` leaves the context in which a number must be there for the calls of
  *   the extension to be forwarded to it; context `help-numbers`: the numbers to which no call is forwarded;
  * - context `pickup-group`: `Gosub(pickup-group,<extension>,1)` leaves the pick-up group of an extension that has one; extensions
@@ -54,14 +55,23 @@ const findQueues: readonly DialplanStep[] = [
   { app: 'Set', data: 'OFFHOOK_QUEUES=${GOSUB_RETVAL}' },
   { app: 'Set', data: 'OFFHOOK_REFUSED=0' },
 ];
+/** Shifts a name from a list to OFFHOOK_QUEUE, and reads the next part of the list where this one is over. */
+const shift = (label: string, list: string, named: string, end: string): readonly DialplanStep[] => [
+  { label, app: 'Set', data: `OFFHOOK_QUEUE=\${SHIFT(${list},&)}` },
+  { app: 'GotoIf', data: `$["\${OFFHOOK_QUEUE}" = ""]?${end}` },
+  { app: 'GotoIf', data: `$["x\${OFFHOOK_QUEUE:0:1}" = "x+"]?:${named}` },
+  { app: 'Gosub', data: 'agent-queues,${OFFHOOK_EXTENSION}${OFFHOOK_QUEUE},1' },
+  { app: 'Set', data: `${list}=\${GOSUB_RETVAL}` },
+  { app: 'Goto', data: label },
+  { label: named, app: 'NoOp' },
+];
 /** Does `steps` for each name in OFFHOOK_QUEUES, and remembers a `result` that is none of `good`. */
 const inEachQueue = (
   steps: readonly DialplanStep[],
   result: string,
   good: readonly string[],
 ): readonly DialplanStep[] => [
-  { label: 'next', app: 'Set', data: 'OFFHOOK_QUEUE=${SHIFT(OFFHOOK_QUEUES,&)}' },
-  { app: 'GotoIf', data: '$["${OFFHOOK_QUEUE}" = ""]?end' },
+  ...shift('next', 'OFFHOOK_QUEUES', 'one', 'end'),
   ...steps,
   {
     app: 'ExecIf',
@@ -101,8 +111,7 @@ const logIn: readonly DialplanStep[] = [
   { app: 'Gosub', data: 'agent-queues,${OFFHOOK_EXTENSION},1' },
   { app: 'Set', data: 'OFFHOOK_OTHERS=${GOSUB_RETVAL}' },
   { app: 'Set', data: 'OFFHOOK_JOIN=' },
-  { label: 'look', app: 'Set', data: 'OFFHOOK_QUEUE=${SHIFT(OFFHOOK_OTHERS,&)}' },
-  { app: 'GotoIf', data: '$["${OFFHOOK_QUEUE}" = ""]?next' },
+  ...shift('look', 'OFFHOOK_OTHERS', 'other', 'next'),
   {
     app: 'GotoIf',
     data: `$["\${DEVICE_STATE(Queue:\${OFFHOOK_QUEUE}_pause_${MEMBER})}" = "INUSE"]?:look`,

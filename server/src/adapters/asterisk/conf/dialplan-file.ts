@@ -222,6 +222,22 @@ const penalties = (queues: readonly SiteQueue[]): ConfText =>
     ),
     '',
   );
+/** Bytes of the names in one value: the engine cuts off what is beyond 4,095 when a step reads it. */
+const MOST_BYTES = 3_000;
+/** Names in parts that the engine can read. */
+function partsOf(names: readonly ConfText[]): readonly (readonly ConfText[])[] {
+  const parts: ConfText[][] = [[]];
+  let bytes = 0;
+  for (const name of names) {
+    if (bytes + name.length + 1 > MOST_BYTES) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)!.push(name);
+    bytes += name.length + 1;
+  }
+  return parts;
+}
 /** Data of an agent for feature codes: all its queues, and each one by its number. */
 function agentQueues(queues: readonly SiteQueue[]): readonly ConfText[] {
   const all = new Map<ConfText, ConfText[]>();
@@ -237,7 +253,14 @@ function agentQueues(queues: readonly SiteQueue[]): readonly ConfText[] {
       single.push(exten(conf`${extension}*${number}`, [conf`Return(${name})`]));
     }
   }
-  const lines = [...all].map(([extension, names]) => exten(extension, [conf`Return(${joined(names, '&')})`]));
+  const lines = [...all].flatMap(([extension, names]) => {
+    const parts = partsOf(names);
+    return parts.map((part, i) => {
+      const next = i + 1 < parts.length ? [conf`+${whole(i + 2, 'a part of a list', 2, 1_000)}`] : [];
+      const place = i === 0 ? nothing : conf`+${whole(i + 1, 'a part of a list', 2, 1_000)}`;
+      return exten(conf`${extension}${place}`, [conf`Return(${joined([...part, ...next], '&')})`]);
+    });
+  });
   return [...lines, ...single];
 }
 
