@@ -232,6 +232,10 @@ test('folds - a caller with a new position or priority moves, and the others clo
       ['b', 3, 0],
     ],
   );
+  const party = { number: 'd', name: 'Dora' };
+  const passedOn = { ...ref, call_id: 'call-d', caller: party, position: 3, priority: 0 };
+  const [, , last] = after(tell('queue.caller_changed', passedOn))?.callers ?? [];
+  assert.deepEqual([last?.id, last?.call_id, last?.caller], ['c', 'call-d', party]);
   const gone = after(tell('queue.caller_abandoned', { ...ref, leg_id: 'a', waited_seconds: 1, position: 1 }));
   assert.deepEqual(
     gone?.callers.map(({ id, position }) => [id, position]),

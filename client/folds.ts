@@ -141,11 +141,12 @@ function queueAfter(queue: QueueState, event: StreamEvent): QueueState {
       return insert({ ...joined, ...(customer === undefined ? {} : { customer }) });
     }
     case 'queue.caller_changed': {
-      const { leg_id, position, priority, customer } = event.data;
+      const { leg_id, call_id, caller, position, priority, customer } = event.data;
       const known = queue.callers.find(({ id }) => id === leg_id);
       if (known === undefined) return queue;
-      const { customer: _before, ...caller } = known;
-      return insert({ ...caller, position, priority, ...(customer === undefined ? {} : { customer }) });
+      const { customer: _before, ...stays } = known;
+      const now = { ...stays, call_id, caller, position, priority };
+      return insert({ ...now, ...(customer === undefined ? {} : { customer }) });
     }
     case 'queue.caller_left':
     case 'queue.caller_abandoned':

@@ -277,7 +277,7 @@ export const EVENT_DATA = {
     priority: z.int().nullable(),
     customer: KnownCustomer,
   }).describe(
-    'A caller got another priority, or another place than those before it who left make for it, or its customer became known or changed.',
+    'A caller got another priority, or another place than those before it who left make for it, or its customer became known or changed. Also when a transfer was completed while its second call waited in the queue: `caller` is then the transferred party, which goes on waiting under the same `leg_id`.',
   ),
   'queue.caller_abandoned': QueueCaller.extend({ ...Waited, position: z.int() }).describe(
     'A caller hung up before an agent answered.',

@@ -144,6 +144,12 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
       visits.set(leg, { queue, leg, call, caller, position, joined_at: Date.parse(joined_at) });
       return;
     }
+    case 'queue.caller_changed': {
+      const { leg_id, call_id: call, caller, position } = event.data;
+      const visit = visits.get(leg_id);
+      if (visit !== undefined) visits.set(leg_id, { ...visit, call, caller, position });
+      return;
+    }
     case 'queue.caller_left':
     case 'queue.caller_abandoned':
       visits.delete(event.data.leg_id);

@@ -32,6 +32,7 @@ import {
   callerAbandoned,
   callerJoined,
   callerLeft,
+  callerReplaced,
   callerTaken,
   callersOf,
   offerAccepted,
@@ -335,6 +336,7 @@ function attendedTransfer(s: State, t: Turn, event: EngineEventOf<'transfer.atte
   const { id, merged } = joinByHand(s, t, event.first_call, event.second_call);
   callPassedOn(s, t, id, by?.extension ?? null, 'attended');
   transferred(s, t, id, 'attended', by, event.to, merged);
+  if (event.transferee !== undefined) callerReplaced(s, t, event.second, event.transferee);
 }
 function pickedUp(s: State, t: Turn, event: EngineEventOf<'channel.picked_up'>): void {
   const by = s.channels.get(event.by);

@@ -24,6 +24,7 @@ import type { Channel, Offer, Queue, State, Turn, Visit } from './state.ts';
  *                      waited too long-----> caller_left (timeout)
  *                      anything else-------> caller_left (other)
  *          --its channel dies--------------> caller_abandoned
+ *          --passes its place on-----------> the same visit of the transferee, if it waited to consult an agent
  *          --gets another position---------> the same visit once it joined again, else caller_left (other)
  *          --missing in a snapshot---------> caller_left (answered | moved | withdrawn | engine_lost | other)
  *
@@ -40,14 +41,14 @@ export function callerJoined(s: State, t: Turn, caller: QueueCaller): void {
   }
   const queue = queueOf(s, caller.queue);
   const leg = legOf(s, ch) ?? ch;
-  const published = s.publishedVisits.get(leg.id);
+  const published = s.publishedVisits.get(leg.id) ?? passedOn(s, caller.queue, ch);
   const same = published?.queue === caller.queue ? published : undefined;
-  if (same !== undefined) s.publishedVisits.delete(leg.id);
+  if (same !== undefined) s.publishedVisits.delete(same.leg);
   else if (published !== undefined) closePublished(s, t, published, 'other');
   const visit: Visit = {
     queue: caller.queue,
     channel: caller.channel,
-    leg: leg.id,
+    leg: same?.leg ?? leg.id,
     caller: legParty(s, leg),
     joined_at: same?.joined_at ?? caller.joined_at,
     entered_at: caller.joined_at,
@@ -69,6 +70,14 @@ export function callerJoined(s: State, t: Turn, caller: QueueCaller): void {
     joined_at: rfc3339(visit.joined_at),
     ...customerIn(s, ch),
   });
+}
+/** Visit in the journal of a gone leg whose place in this queue was passed on to the channel. */
+function passedOn(s: State, queue: string, { call }: Channel): PublishedVisit | undefined {
+  for (const visit of s.publishedVisits.values()) {
+    const own = s.aliases.get(visit.call as CallId) ?? visit.call;
+    if (visit.queue === queue && own === call && !s.channels.has(visit.leg as ChannelId)) return visit;
+  }
+  return undefined;
 }
 const placeIn = (queue: Queue, caller: QueueCaller): number =>
   Math.min(Math.max(caller.position - 1, 0), queue.callers.length);
@@ -157,6 +166,28 @@ export function callerTaken(s: State, t: Turn, channel: ChannelId, why: Visit['t
   if (visit === undefined) return;
   if (visit.away && why === null) closeVisit(s, t, visit, 'other');
   else changeVisit(s, visit, { taken: why });
+}
+
+/** A transfer was completed while the second channel waited in a queue: the transferee goes on with its visit. */
+export function callerReplaced(s: State, t: Turn, second: ChannelId, transferee: ChannelId): void {
+  const [visit, before] = [s.visits.get(second), s.channels.get(second)];
+  const ch = s.channels.get(transferee);
+  if (visit === undefined || before === undefined || ch === undefined || s.visits.has(transferee)) return;
+  const queue = queueOf(s, visit.queue);
+  const replaced: Visit = { ...visit, channel: transferee, caller: legParty(s, legOf(s, ch) ?? ch) };
+  queue.callers[queue.callers.indexOf(visit)] = replaced;
+  s.visits.delete(second);
+  s.visits.set(transferee, replaced);
+  touchQueue(s, queue);
+  setChannel(s, t, before, { queued: null });
+  setChannel(s, t, ch, { queued: visit.queue });
+  for (const offer of offersOf(s, second)) {
+    if (offer.caller !== second) continue;
+    s.offers.set(offer.id, { ...offer, caller: transferee });
+    takeFrom(s.offersOf, second, offer.id);
+    addTo(s.offersOf, transferee, offer.id);
+  }
+  tellPlace(s, t, queue, replaced);
 }
 
 /** Applies the engine's priorities and positions; emits an event for each caller out of its usual order. */
@@ -272,6 +303,14 @@ interface OfferPlace {
   readonly agent: ChannelId;
 }
 const offerKey = (o: OfferPlace): OfferId => `${o.queue}:${o.caller}:${o.agent}` as OfferId;
+/** The open offer of this ring. Its id names another caller if the place of that caller was passed on meanwhile. */
+function offerAt(s: State, o: OfferPlace): Offer | undefined {
+  const known = s.offers.get(offerKey(o));
+  if (known !== undefined) return known;
+  for (const offer of offersOf(s, o.agent))
+    if (offer.queue === o.queue && offer.caller === o.caller && offer.agent === o.agent) return offer;
+  return undefined;
+}
 
 export function addOffer(s: State, offer: Offer): void {
   s.offers.set(offer.id, offer);
@@ -292,7 +331,7 @@ const offerRef = (s: State, offer: Offer) => ({
 
 export function offerCreated(s: State, t: Turn, e: OfferPlace): Offer | undefined {
   const id = offerKey(e);
-  const known = s.offers.get(id);
+  const known = offerAt(s, e);
   const caller = s.channels.get(e.caller);
   if (known !== undefined || s.closedOffers.has(id) || caller === undefined || caller.call === null)
     return known;
@@ -358,7 +397,7 @@ function noteRing(s: State, offer: Offer, how: Outcome | 'created'): void {
 }
 
 export function offerAccepted(s: State, t: Turn, e: EngineEventOf<'offer.accepted'>): void {
-  const offer = s.offers.get(offerKey(e)) ?? offerCreated(s, t, e);
+  const offer = offerAt(s, e) ?? offerCreated(s, t, e);
   if (offer === undefined) return;
   const visit = s.visits.get(e.caller);
   if (visit?.queue === e.queue) closeVisit(s, t, visit, 'answered');
@@ -369,7 +408,7 @@ export function offerAccepted(s: State, t: Turn, e: EngineEventOf<'offer.accepte
   beginTalk(s, t, offer);
 }
 export function offerTimeout(s: State, t: Turn, e: EngineEventOf<'offer.timeout'>): void {
-  const offer = s.offers.get(offerKey(e));
+  const offer = offerAt(s, e);
   if (offer !== undefined) closeOffer(s, t, offer, 'timeout', [0, e.ring_seconds]);
 }
 

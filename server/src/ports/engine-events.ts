@@ -96,13 +96,17 @@ export type EngineEvent = { readonly at: number } & (
       readonly to: string;
       readonly succeeded: boolean;
     }
-  /** `first` and `second` are the transferer's two channels; the second call is joined into the first. */
+  /**
+   * `first` and `second` are the transferer's two channels; the second call is joined into the first. The transferee
+   * replaces a second channel in no bridge in its application, as in a queue.
+   */
   | {
       readonly type: 'transfer.attended';
       readonly first: ChannelId;
       readonly second: ChannelId;
       readonly first_call: CallId;
       readonly second_call: CallId;
+      readonly transferee?: ChannelId;
       readonly to: string;
       readonly succeeded: boolean;
     }

@@ -192,4 +192,14 @@ test('mirror - places in a queue follow from who got in before and who left', ()
     [id(4), 2],
     [id(2), 3],
   ]);
+  const calls = { first_call: callId(node, '9'), second_call: callId(node, '4') };
+  const transfer = { first: id(9), second: id(4), ...calls, transferee: id(5), to: '' };
+  mirror.apply({ at: 0, type: 'transfer.attended', ...transfer, succeeded: false });
+  mirror.apply({ at: 0, type: 'transfer.attended', ...transfer, second: id(8), succeeded: true });
+  mirror.apply({ at: 0, type: 'transfer.attended', ...transfer, succeeded: true });
+  assert.deepEqual(places(mirror), [
+    [id(3), 1],
+    [id(5), 2],
+    [id(2), 3],
+  ]);
 });

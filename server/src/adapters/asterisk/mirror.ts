@@ -87,6 +87,19 @@ export class Mirror implements Known {
     }
   }
 
+  /** The transferee waits instead of the channel that waited to consult an agent. */
+  #replaceCaller(channel: ChannelId, by: ChannelId): void {
+    for (const { callers } of this.#queues.values()) {
+      if (!callers.has(channel)) continue;
+      const all = [...callers.values()];
+      callers.clear();
+      for (const caller of all) {
+        const now = caller.channel === channel ? { ...caller, channel: by } : caller;
+        callers.set(now.channel, now);
+      }
+    }
+  }
+
   /** Follows one fact. A fact about something unknown changes nothing. */
   apply(e: EngineEvent): void {
     switch (e.type) {
@@ -135,6 +148,9 @@ export class Mirror implements Known {
       case 'queue.caller_abandoned':
         this.#queues.get(e.queue)?.callers.delete(e.channel);
         return;
+      case 'transfer.attended':
+        if (e.succeeded && e.transferee !== undefined) this.#replaceCaller(e.second, e.transferee);
+        return;
       case 'queue.member':
         this.#queues.get(e.member.queue)?.members.set(e.member.interface, e.member);
         return;
@@ -176,7 +192,6 @@ export class Mirror implements Known {
       case 'dial.begun':
       case 'dial.ended':
       case 'transfer.blind':
-      case 'transfer.attended':
       case 'channel.picked_up':
       case 'offer.created':
       case 'offer.accepted':

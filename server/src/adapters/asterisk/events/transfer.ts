@@ -39,6 +39,7 @@ const blind: EventDecoder = (frame, at, d) => {
 
 const attended: EventDecoder = (frame, at, d) => {
   const succeeded = need(frame, result) === 'Success';
+  const other = frame.get(transferee);
   const to = frame.get(target) ?? frame.get(secondConnected) ?? '';
   d.emit({
     at,
@@ -47,6 +48,7 @@ const attended: EventDecoder = (frame, at, d) => {
     first_call: callId(d.node, need(frame, firstCall)),
     second: channelId(d.node, need(frame, second)),
     second_call: callId(d.node, need(frame, secondCall)),
+    ...(other === undefined ? {} : { transferee: channelId(d.node, other) }),
     to: to === '<unknown>' ? '' : to,
     succeeded,
   });
