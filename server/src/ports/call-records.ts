@@ -57,6 +57,11 @@ export interface CallRecordFacts {
   readonly other_name?: string;
   /** The channel listens to another call, or is about to. */
   readonly listens?: boolean;
+  /**
+   * Attended transfer by a second channel that was in no bridge: that channel. The transferee replaces it in its
+   * application, as in a queue.
+   */
+  readonly replaces?: ChannelId;
   /** Queue the channel waits in, on records made meanwhile. */
   readonly queue?: string;
   /**

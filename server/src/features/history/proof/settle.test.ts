@@ -59,6 +59,22 @@ test('settle - a visit that ended during an absence is published with its outcom
   assert.deepEqual(gist(around, known, waits), []);
 });
 
+test('settle - the visit of a transferee is known by the leg that joined the queue', async () => {
+  const passedOn = await record('attended-into-queue');
+  const [{ queue, leg_id, from, to }] = passedOn.visits as [ConversationRecord['visits'][number]];
+  const joined = passedOn.legs.find(({ disposition }) => disposition === 'diverted')!.leg_id;
+  assert.notEqual(joined, leg_id);
+  const absence = { from: from + 1, to: to + 60_000, known: [`${queue} ${joined}`] };
+  assert.deepEqual(
+    settledIn(passedOn, absence, 7, [], new Map()).map(({ data }) => [
+      (data as { leg_id: string }).leg_id,
+      (data as { told: boolean }).told,
+      (data as { outcome: string }).outcome,
+    ]),
+    [[joined, true, 'answered']],
+  );
+});
+
 test('settle - an absence begins with the last event of the engine, not with a finding of the service', () => {
   const absences = createAbsences({ heard: 5 });
   for (const [at, type] of [

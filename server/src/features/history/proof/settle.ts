@@ -62,7 +62,11 @@ export function settledIn(
     const ids = agent === undefined ? [...calls, ...record.legs.map((leg) => leg.leg_id)] : [agent];
     if (!ids.some((id) => concerns(absence, nodeOf(id), others))) return [];
     const outcome = OUTCOMES[became];
-    const told = absence.known.includes(waitOf({ queue, leg_id }));
+    // An event names the leg that joined; after a transfer another leg waited instead.
+    const joined = [leg_id, ...waitedIn(record, visit)].find((id) =>
+      absence.known.includes(waitOf({ queue, leg_id: id })),
+    );
+    const told = joined !== undefined;
     const inside = told
       ? to >= absence.from - SOON_MS && to <= absence.to + SOON_MS
       : from >= absence.from && to <= absence.to;
@@ -71,10 +75,25 @@ export function settledIn(
     if (!told && ends.some((end) => Math.abs(end - to) < SOON_MS)) return [];
     // After a loss of the engine, its records do not show whether the caller gave up.
     if (outcome === 'abandoned' && record.ended_by === 'engine_lost') return [];
-    const data = { call_id: record.id, queue, leg_id, joined_at: rfc3339(from), outcome, told };
+    const data = {
+      call_id: record.id,
+      queue,
+      leg_id: joined ?? leg_id,
+      joined_at: rfc3339(from),
+      outcome,
+      told,
+    };
     return [{ kind: 'visit', at, data: { ...data, ...waitedBetween(from, to) } }];
   });
 }
+
+/** Legs that waited in the queue during this visit. */
+const waitedIn = ({ legs }: ConversationRecord, { queue, from, to }: RecordedVisit): readonly string[] =>
+  legs.flatMap(({ leg_id, segments }) =>
+    segments.some((s) => s.state === 'queued' && s.queue === queue && s.from < to && s.to > from)
+      ? leg_id
+      : [],
+  );
 
 /** Keeps absences with unsettled visits and settles them as the conversations of that time end. */
 export function createSettler({

@@ -112,7 +112,13 @@ function dialling(all: readonly Dialling[], rung: ChannelLine): Dialling | null 
     const talks = channel.bridged.some((b) => b.from <= rung.from && b.to > rung.from);
     if (app.app === 'queue' && !talks) queue ??= found;
   }
-  return queue;
+  return queue === null ? null : keptFor(all, queue, rung);
+}
+/** A ring goes on for the transferee that replaced the caller. */
+function keptFor(all: readonly Dialling[], queue: Dialling, rung: ChannelLine): Dialling {
+  const { channel, app } = queue;
+  const next = all.find((d) => d.app.replaces === channel.id && d.app.from === app.to);
+  return next !== undefined && rung.to > app.to ? next : queue;
 }
 /** Longest time between two records of one step of the engine, in microseconds. */
 const TOGETHER_US = 500_000;

@@ -178,6 +178,16 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '1002 in 1001 ANSWERED · 0/0/1/2/3 · - · sip',
     '1003 in 1001 ANSWERED · 2/0/1/0/3 · - · sip',
   ],
+  'attended-into-queue': [
+    '1001 out 1002 ANSWERED · 0/4/2/1/7 · support · sip',
+    '1002 in 1001 ANSWERED · 0/0/1/1/3 · - · sip',
+    '1003 in 1001 ANSWERED · 1/4/1/0/2 · support · sip',
+  ],
+  'attended-into-queue-ringing': [
+    '1001 out 1002 ANSWERED · 0/2/1/1/4 · support · sip',
+    '1002 in 1001 ANSWERED · 0/0/1/1/2 · - · sip',
+    '1003 missed 1001 NO ANSWER · 2/0/0/0/2 · support · sip',
+  ],
   'attended-by-keys-abandoned': [
     '1001 out 1002 ANSWERED · 0/0/2/4/7 · - · sip',
     '1002 in 1001 ANSWERED · 0/0/3/2/7 · - · sip',

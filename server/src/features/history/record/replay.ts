@@ -309,7 +309,8 @@ function viewIn(group: Group, now: Now): View {
     }
     return GAP;
   }
-  for (const app of now.apps) app.met = true;
+  // An application that begins in a bridge connected nobody: the leg is about to leave this bridge for it.
+  for (const app of now.apps) if (app.span.from <= now.bridge!.from) app.met = true;
   const mine = now.music > 0;
   const theirs = others.every((o) => o.music > 0);
   return {

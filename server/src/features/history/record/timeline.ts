@@ -13,6 +13,8 @@ export interface AppSpan extends Span {
   readonly app: string;
   readonly data: string;
   readonly queue: string | null;
+  /** Channel that waited in this queue until a transfer replaced it by this one. */
+  readonly replaces?: string;
 }
 /** One channel from its first record to its last. */
 export interface ChannelLine extends Span {
@@ -101,7 +103,9 @@ export function timelineOf(unordered: readonly KnownRecord[]): Timeline {
     take(draft, r);
     calls.add(r.call);
     if (MARKS.has(r.type)) marks.push(r);
-    if (r.type === 'attended_transfer') draft.passed_on = r.at_us;
+    if (r.type !== 'attended_transfer') continue;
+    draft.passed_on = r.at_us;
+    passWait(drafts, r);
   }
   // The half at the called engine begins a call there, but it was rung by the half whose id is the key of the pair.
   const isFar = ({ pair, first }: ReturnType<typeof begun>): boolean =>
@@ -292,6 +296,21 @@ function bridgeChanged(d: Draft, { type, at_us, facts }: KnownRecord): void {
   if (open?.bridge === facts.bridge && !facts.holding) return;
   if (open) open.to = at_us;
   if (!facts.holding) d.bridged.push({ from: at_us, to: OPEN, bridge: facts.bridge });
+}
+
+/** The transferee goes on waiting in the queue in which the transferer's second channel waited. */
+function passWait(drafts: ReadonlyMap<string, Draft>, { facts, at_us }: KnownRecord): void {
+  const second = drafts.get(facts.replaces ?? '');
+  const to = drafts.get(facts.other ?? '');
+  const waits = second?.running.get('queue');
+  if (second === undefined || to === undefined || waits === undefined) return;
+  const own = to.running.get('queue');
+  if (own) own.to = at_us;
+  waits.to = at_us;
+  second.running.delete('queue');
+  const span = { ...waits, from: at_us, to: OPEN, replaces: second.first.channel };
+  to.apps.push(span);
+  to.running.set('queue', span);
 }
 
 function finished(d: Draft, last: number): ChannelLine {

@@ -82,7 +82,7 @@ function outcomeOf(
   // Another leg may have picked up the ringing.
   const taker = after.flatMap((s) => s.with).find((id) => scene.line.takers.has(id));
   if (taker !== undefined) return { to_leg: taker, outcome: 'completed' };
-  const visit = visits.find((v) => v.leg_id === leg.id && v.from >= msOf(at_us) - AT_ONCE_MS);
+  const visit = visits.find((v) => v.leg_id === leg.id && v.to >= msOf(at_us));
   const served = after.some((s) => s.state === 'service' && (s.service === 'voicemail' || isService(leg, s)));
   if (served || visit?.outcome === 'answered') return { to_leg, outcome: 'completed' };
   if (!leg.ended) return { to_leg, outcome: scene.lost ? 'failed' : 'pending' };
@@ -184,9 +184,13 @@ function attended(
   const consult = consults.findLast((c) => c.by.id === r.channel && c.at <= r.at_us);
   if (consult) consult.completed = true;
   const stays = by !== null && scene.line.byId.get(by)!.to > r.at_us + AT_ONCE_MS * 1000;
+  const second = scene.line.byId.get(r.facts.replaces ?? '');
+  const kept = second && scene.line.byId.get(r.facts.other ?? '')?.apps.find((a) => a.replaces === second.id);
   const rung = consult
     ? (scene.rungVia.get(consult.far.id) ?? [])
-    : ownRings(scene, by, r.at_us).filter((c) => c.id !== moved && c.to >= r.at_us);
+    : kept
+      ? (scene.rungBy.get(kept) ?? [])
+      : ownRings(scene, by, r.at_us).filter((c) => c.id !== moved && c.to >= r.at_us);
   const beside = moved === null ? [] : besideAfter(segments.get(moved) ?? [], at);
   const met = beside.find((id) => id !== by) ?? null;
   const target = met ?? rung[0]?.id ?? null;
@@ -199,7 +203,7 @@ function attended(
     at,
     by,
     moved,
-    to: consult?.near.dialled ?? (line ? numberOf(line) : ''),
+    to: consult?.near.dialled ?? second?.dialled ?? (line ? numberOf(line) : ''),
     ...outcome,
   };
 }

@@ -22,6 +22,8 @@ const OUTCOMES: Readonly<Record<NonNullable<KnownRecord['facts']['queue_status']
 interface Join {
   readonly channel: ChannelLine;
   readonly apps: AppSpan[];
+  /** The transferee that went on waiting instead. */
+  next: ChannelLine | null;
   /** Time in ms at which the channel joined another queue, or this one again; Infinity for none. */
   until: number;
 }
@@ -38,10 +40,10 @@ export function visitsIn(
 
 function joinsOf({ line }: Scene): readonly Join[] {
   const left = new Set(line.marks.filter(hasStatus).map((r) => r.channel as string));
-  return line.channels.flatMap((channel) => {
+  const all = line.channels.flatMap((channel) => {
     const joins: Join[] = [];
     for (const app of channel.apps) {
-      if (app.queue === null) continue;
+      if (app.queue === null || app.replaces !== undefined) continue;
       const before = joins.at(-1)?.apps.at(-1);
       const same =
         before?.queue === app.queue &&
@@ -54,10 +56,19 @@ function joinsOf({ line }: Scene): readonly Join[] {
       }
       const left_before = joins.at(-1);
       if (left_before) left_before.until = msOf(app.from);
-      joins.push({ channel, apps: [app], until: Infinity });
+      joins.push({ channel, apps: [app], next: null, until: Infinity });
     }
     return joins;
   });
+  for (const channel of line.channels)
+    for (const app of channel.apps) {
+      if (app.replaces === undefined) continue;
+      const join = all.findLast((j) => j.channel.id === app.replaces && j.apps[0]!.queue === app.queue);
+      if (join === undefined) continue;
+      join.apps.push(app);
+      join.next = channel;
+    }
+  return all;
 }
 const hasStatus = (r: KnownRecord): boolean => r.facts.queue_status !== undefined;
 /** The queue status that the dialplan wrote after the caller left, before `until`. */
@@ -70,11 +81,11 @@ function visitOf(
   scene: Scene,
   segments: Segments,
   rung: ReadonlyMap<string, LegDisposition>,
-  { channel, apps, until }: Join,
+  { channel, apps, next, until }: Join,
 ): RecordedVisit | null {
   const [first, last] = [apps[0]!, apps.at(-1)!];
   const [from, to] = [msOf(first.from), msOf(last.to)];
-  const waits = channel.pair === null ? [channel] : scene.legs;
+  const waits = channel.pair !== null ? scene.legs : next === null ? [channel] : [channel, next];
   const waited = waits.flatMap((c) =>
     (segments.get(c.id) ?? [])
       .filter((s) => s.state === 'queued' && s.queue === first.queue && s.to > from && s.from < to)
@@ -98,7 +109,7 @@ function visitOf(
     leg_id: leg,
     from: started,
     to: ended,
-    outcome: agent ? 'answered' : outcomeOf(scene, channel, last),
+    outcome: agent ? 'answered' : outcomeOf(scene, next ?? channel, last),
     agent: agent?.extension ?? null,
     agent_leg: agent?.id ?? null,
     offers: offersOf(scene, offered, rung),
