@@ -111,10 +111,13 @@ export function memberSeen(s: State, t: Turn, said: QueueMember): void {
   if (place < 0) agent.members.push(member);
   else agent.members[place] = member;
   touchAgent(t, extension);
-  noteMember(t, extension, member, before, known ?? published);
+  const again = before === undefined && isIn(agent, member.queue, member);
+  noteMember(t, extension, member, before, known ?? published, again);
   refreshShown(s, t, agent);
   countTalk(s, t, member);
 }
+const isIn = ({ members }: Agent, queue: string, but: QueueMember): boolean =>
+  members.some((row) => row !== but && row.queue === queue);
 /** Notes the changes of a queue member since its previous row. */
 function noteMember(
   t: Turn,
@@ -122,12 +125,14 @@ function noteMember(
   member: QueueMember,
   before: Before | undefined,
   known: QueueMember | Before | undefined,
+  /** True if the agent has another row in this queue, as by a second interface. */
+  again: boolean,
 ): void {
   const { queue } = member;
   const paused = isPaused(member);
   const wasPaused = known !== undefined && ('queue' in known ? isPaused(known) : known.paused);
-  if (before === undefined) noteAgent(t, extension, { type: 'agent.logged_in', queue });
-  else if (paused === wasPaused && (!paused || before.reason === member.paused_reason)) return;
+  if (before === undefined && !again) noteAgent(t, extension, { type: 'agent.logged_in', queue });
+  else if (paused === wasPaused && (!paused || before?.reason === member.paused_reason)) return;
   if (!paused) {
     noteAgent(t, extension, { type: 'agent.ready', queue });
     return;
@@ -157,7 +162,7 @@ function forget(s: State, t: Turn, member: QueueMember): void {
   if (agent === undefined || place < 0) return;
   agent.members.splice(place, 1);
   agent.pauses = null;
-  noteAgent(t, extension, { type: 'agent.logged_out', queue });
+  if (!isIn(agent, queue, member)) noteAgent(t, extension, { type: 'agent.logged_out', queue });
   refreshShown(s, t, agent);
 }
 

@@ -22,8 +22,11 @@ export function agentsByState(live: LiveView, queue: string): QueueStats['agents
     not_ready: 0,
     unreachable: 0,
   };
+  const counted = new Set<string>();
   for (const member of live.queue(queue)?.members ?? []) {
-    if (member.extension === null) continue;
+    // An agent may have several rows, by several interfaces.
+    if (member.extension === null || counted.has(member.extension)) continue;
+    counted.add(member.extension);
     agents.logged_in += 1;
     const summary = live.agent(member.extension)?.summary;
     const engagement = summary?.engagement ?? 'idle';
