@@ -1,5 +1,6 @@
 import { rfc3339 } from '../core/clock.ts';
 import type { CallId } from '@offhook/contract/ids.ts';
+import type { EngineEventOf } from '../ports/engine-events.ts';
 import type { QueueMember } from '../ports/engine-state.ts';
 import type { AgentInput } from '../ports/live.ts';
 import { callOfTalk, isPaused, loggedOut, noteAgent, notReadyReason, touchAgent } from './agent-state.ts';
@@ -172,9 +173,21 @@ export function beginTalk(s: State, t: Turn, offer: Offer): void {
   const call = s.channels.get(caller)?.call ?? (offer.call as Talk['call']);
   const counted = s.queues.get(queue)?.members.get(offer.interface)?.in_call ?? false;
   const place = { queue, interface: offer.interface, caller, agent, call };
-  s.talks.set(extension, { ...place, since: t.at, counted, uncounted: false, transfer: null });
+  const open = s.talks.get(extension);
+  const goesOn = open !== undefined && callOfTalk(s, open) !== call && hasLegIn(s, extension, open);
+  const before = goesOn ? open : null;
+  s.talks.set(extension, { ...place, since: t.at, counted, uncounted: false, transfer: null, before });
   touchAgent(t, extension);
 }
+/** Talks of the agent, the present one first. */
+function* talksOf(s: State, extension: string): Generator<Talk> {
+  for (let talk = s.talks.get(extension) ?? null; talk !== null; talk = talk.before) yield talk;
+}
+/** Removes an interrupted talk from those behind `talk`. */
+const without = (talk: Talk, gone: Talk): Talk =>
+  talk.before === null
+    ? talk
+    : { ...talk, before: talk.before === gone ? gone.before : without(talk.before, gone) };
 /** `stays`: the agent's leg goes on without the queue call, after a transfer. */
 function endTalk(s: State, t: Turn, extension: string, stays = false): void {
   const talk = s.talks.get(extension);
@@ -186,6 +199,12 @@ function endTalk(s: State, t: Turn, extension: string, stays = false): void {
   const agent = s.agents.get(extension);
   if (agent === undefined) return;
   agent.released = stays ? null : callOfTalk(s, talk);
+  // The agent goes on with the call that this one interrupted; its wrap-up follows the last of them.
+  for (let { before } = talk; before !== null; before = before.before) {
+    if (!hasLegIn(s, extension, before)) continue;
+    s.talks.set(extension, before);
+    return;
+  }
   beginWrapUp(s, t, agent, talk);
 }
 /** Starts the wrap-up; a talk whose end was missed ended at the engine's `last_call_at`. */
@@ -274,6 +293,7 @@ function foundTalking(s: State, t: Turn, at: Pick<Talk, 'queue' | 'interface'>, 
     counted: true,
     uncounted: false,
     transfer: known?.transfer ?? null,
+    before: null,
   });
   touchAgent(t, extension);
 }
@@ -297,10 +317,18 @@ export function closeResumed(s: State, t: Turn): void {
   }
 }
 
-export function agentReleased(s: State, t: Turn, queue: string, iface: string, stays: boolean): void {
+export function agentReleased(s: State, t: Turn, event: EngineEventOf<'agent.released'>): void {
+  const { queue, interface: iface } = event;
+  const stays = event.reason === 'transfer';
   const extension = s.queues.get(queue)?.members.get(iface)?.extension ?? talkerOf(s, queue, iface);
   if (extension === null) return;
   const talk = s.talks.get(extension);
+  const isIt = (one: Talk): boolean => one.caller === event.caller || one.agent === event.agent;
+  if (talk !== undefined && !isIt(talk)) {
+    for (const other of talksOf(s, extension)) {
+      if (other !== talk && isIt(other)) return void s.talks.set(extension, without(talk, other));
+    }
+  }
   if (talk?.queue !== queue || talk.interface !== iface || talksOn(talk)) return;
   if (talk.transfer === null && (stays || companyOf(s, extension, talk) === 'other'))
     s.talks.set(extension, { ...talk, transfer: 'unknown' });

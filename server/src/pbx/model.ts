@@ -266,7 +266,7 @@ function apply(s: State, t: Turn, event: ModelInput): void {
     case 'offer.timeout':
       return offerTimeout(s, t, event);
     case 'agent.released':
-      return agentReleased(s, t, event.queue, event.interface, event.reason === 'transfer');
+      return agentReleased(s, t, event);
     case 'device.state':
       return deviceState(s, t, event.endpoint, event.state);
     case 'trunk.contact':

@@ -152,6 +152,8 @@ export interface Talk {
    * null if not.
    */
   readonly transfer: 'own' | 'joined' | 'unknown' | null;
+  /** Talk that this one interrupted, of an agent that a queue also rings in another call. */
+  readonly before: Talk | null;
 }
 /** The time after a queue call; the service counts it, not the engine. */
 export interface WrapUp {

@@ -31,6 +31,8 @@ export interface BoardAgent {
   /** Condition beside a pause that keeps a free agent from offers. */
   away: 'no' | 'other_call' | 'unreachable';
   handling: Handling | null;
+  /** Handlings that the present one interrupted; missing while there is none. */
+  beside?: readonly Handling[];
   /** Call of the newest finished handling. */
   handled_call: string | null;
   /** Time up to which the agent's time is counted. */

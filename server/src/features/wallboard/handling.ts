@@ -9,7 +9,10 @@ import type { Count } from './sums.ts';
  * An agent's part in a queue call:
  *
  *   agent.talking ──> talk ──agent.wrap_up──> wrap-up ──agent.ready / not_ready without a queue, or its deadline──> over
- *                      └──the same two, another call, or an event that shows the agent doing something else──────> over
+ *                      └──the same two, or an event that shows the agent doing something else────────────────────> over
+ *
+ * A queue may ring an agent in a talk. The answered call then interrupts the handling, which goes on with the next
+ * `agent.talking` of its call, or ends with that call.
  *
  * An agent that leaves all its queues during the talk has no later event of its own: its talk ends with the call, or with
  * its transfer.
@@ -71,7 +74,7 @@ function finish(extension: string, agent: BoardAgent, handling: Handling, at: nu
   const add = { handled: 1, talk_seconds: connected - hold_seconds, hold_seconds, wrap_up_seconds };
   const slot = slotOf(at);
   out.push({ of: 'queue', name: handling.queue, slot, add }, { of: 'agent', name: extension, slot, add });
-  agent.handling = null;
+  if (agent.handling === handling) agent.handling = null;
   agent.handled_call = handling.call;
   return connected + wrap_up_seconds;
 }
@@ -122,10 +125,37 @@ function noteHandling(board: Board, queue: string, seconds: number): void {
   if (newest === undefined) board.handlings.set(queue, [seconds]);
   else if (newest.push(seconds) > NEWEST) newest.shift();
 }
+/** Ends the agent's handling and those that it interrupted. */
 function release(board: Board, extension: string, agent: BoardAgent, at: number, out: Count[]): void {
-  const { handling } = agent;
-  if (handling === null) return;
-  noteHandling(board, handling.queue, finish(extension, agent, handling, at, out));
+  const { handling, beside = [] } = agent;
+  delete agent.beside;
+  for (const one of handling === null ? beside : [...beside, handling])
+    noteHandling(board, one.queue, finish(extension, agent, one, at, out));
+}
+/** The call of an interrupted handling ended, or was merged into another one. */
+export function besideOver(
+  board: Board,
+  extension: string,
+  call: string,
+  merged_into: string | null,
+  at: number,
+  out: Count[],
+): void {
+  const agent = board.agents.get(extension);
+  for (const one of agent?.beside ?? []) {
+    if (agent === undefined || one.call !== call) continue;
+    if (merged_into !== null) {
+      one.call = merged_into;
+      continue;
+    }
+    noteHandling(board, one.queue, finish(extension, agent, one, at, out));
+    leaveBeside(agent, one);
+  }
+}
+function leaveBeside(agent: BoardAgent, one: Handling): void {
+  const left = agent.beside?.filter((other) => other !== one) ?? [];
+  if (left.length > 0) agent.beside = left;
+  else delete agent.beside;
 }
 
 /** The call is over for this agent; one that is still in a queue has an event of its own for it. */
@@ -204,6 +234,9 @@ function apply(board: Board, extension: string, agent: BoardAgent, event: AgentE
       }
       // A repeated event for a call whose handling is over.
       if (handling === null && call_id !== null && call_id === agent.handled_call) return;
+      for (const one of agent.beside ?? [])
+        noteHandling(board, one.queue, finish(extension, agent, one, at, out));
+      delete agent.beside;
       const talk = handling ?? newHandling(queue, call_id ?? '', at - talk_seconds * 1000);
       endHold(talk, at);
       talk.wrap_up = { since: at, connected_seconds: talk_seconds, deadline: Date.parse(deadline) };
@@ -241,6 +274,8 @@ function endHold(handling: Handling | null, at: number): void {
   handling.held_ms += Math.max(0, at - handling.held_since);
   handling.held_since = null;
 }
+const isInCall = ({ calls }: Board, { call, wrap_up, call_ended_at }: Handling): boolean =>
+  wrap_up === null && call_ended_at === null && calls.has(call);
 function talking(
   board: Board,
   extension: string,
@@ -253,7 +288,21 @@ function talking(
   agent.away = 'no';
   const same = handling?.wrap_up === null && handling.call === call_id && handling.queue === queue;
   if (same) return;
-  release(board, extension, agent, event.at, out);
+  const resumed = agent.beside?.find((one) => one.call === call_id && one.queue === queue);
+  // A queue may ring an agent during a talk: the first call then waits, held, until the second one is over.
+  const interrupts = resumed === undefined && event.observed === 'live';
+  if (interrupts && handling !== null && isInCall(board, handling)) {
+    handling.held_since ??= event.at;
+    agent.beside = [...(agent.beside ?? []), handling];
+  } else if (handling !== null) {
+    noteHandling(board, handling.queue, finish(extension, agent, handling, event.at, out));
+  }
+  if (resumed !== undefined) {
+    leaveBeside(agent, resumed);
+    endHold(resumed, event.at);
+    agent.handling = resumed;
+    return;
+  }
   agent.handling = newHandling(queue, call_id, event.at);
   let call = board.calls.get(call_id);
   if (call === undefined) {

@@ -104,7 +104,8 @@ test('wallboard reducer - calls of the model at random, with lost and doubled fr
         for (const one of reduce(board, event)) take(table.at(one.of, one.name, one.slot), one);
       }
       for (const [extension, agent] of board.agents) {
-        const { handling } = agent;
+        const { handling, beside } = agent;
+        assert.equal(beside, undefined, `a call of ${extension} waits for ever`);
         assert.ok(handling === null || handling.wrap_up !== null, `${extension} talks for ever`);
       }
       const running = countedBy(board, sim.at + 3_600_000);

@@ -190,7 +190,41 @@ test('wallboard reducer - a talk without wrap-up ends with its call; a new talk 
     emitted.talking(at(0, 4), '1003', 'c'),
     emitted.busyOther(at(0, 4, 10), '1003'),
   );
-  assert.deepEqual(queue(), { 0: { handled: 3, talk_seconds: 60 + 60 + 10 } });
+  assert.deepEqual(queue(), { 0: { handled: 3, talk_seconds: 60 + 60 + 10, hold_seconds: 10 } });
+});
+test('wallboard reducer - of two talks at once each is handled once, and the one that waits is held', () => {
+  const story = [
+    emitted.loggedIn(at(0), '1003'),
+    emitted.talking(at(0, 1), '1003', 'a'),
+    emitted.talking(at(0, 2), '1003', 'b', 'sales'),
+  ];
+  const back = play(
+    ...story,
+    emitted.talking(at(0, 3), '1003', 'a'),
+    emitted.callEnded(at(0, 3, 1), 'b'),
+    emitted.wrapUp(at(0, 5), '1003', 'a', 240, at(0, 5, 10)),
+    emitted.callEnded(at(0, 5, 1), 'a'),
+    emitted.ready(at(0, 5, 10), '1003', null),
+  );
+  const first = { handled: 1, talk_seconds: 180, hold_seconds: 60, wrap_up_seconds: 10 };
+  assert.deepEqual([back.queue()[0], back.queue('sales')[0]], [first, { handled: 1, talk_seconds: 60 }]);
+  const gaveUp = play(
+    ...story,
+    emitted.callEnded(at(0, 3), 'a'),
+    emitted.wrapUp(at(0, 4), '1003', 'b', 120, at(0, 4, 10)),
+    emitted.callEnded(at(0, 4, 1), 'b'),
+    emitted.ready(at(0, 4, 5), '1003', null),
+  );
+  assert.deepEqual(gaveUp.queue()[0], { handled: 1, talk_seconds: 60, hold_seconds: 60 });
+  assert.deepEqual(gaveUp.queue('sales')[0], { handled: 1, talk_seconds: 120, wrap_up_seconds: 5 });
+  const joined = play(
+    ...story,
+    emitted.callEnded(at(0, 3), 'a', 'b'),
+    emitted.callEnded(at(0, 4), 'b'),
+    emitted.ready(at(0, 4), '1003', null),
+  );
+  assert.deepEqual(joined.queue()[0], { handled: 1, talk_seconds: 60, hold_seconds: 120 });
+  for (const { board } of [back, gaveUp, joined]) assert.equal(board.agents.get('1003')?.beside, undefined);
 });
 test('wallboard reducer - an agent that leaves its queues during a talk works until the call or its part in it is over', () => {
   const story = [

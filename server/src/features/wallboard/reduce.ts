@@ -1,7 +1,7 @@
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { indexAgents } from './board.ts';
 import type { Board } from './board.ts';
-import { agentEvent, callOver, countAgents } from './handling.ts';
+import { agentEvent, besideOver, callOver, countAgents } from './handling.ts';
 import { lose, settle, tidySettled } from './settle.ts';
 import { SLOT_MS, slotOf } from './sums.ts';
 import type { Count } from './sums.ts';
@@ -134,7 +134,9 @@ function transferred(board: Board, data: EventData<'call.transferred'>, at: numb
     out.push({ of: 'queue', name: queue, slot, add });
     out.push({ of: 'agent', name: extension, slot, add });
     call.handled = call.handled.filter((one) => one !== handler);
-    if (data.by === extension) callOver(board, extension, at, out);
+    if (data.by !== extension) continue;
+    besideOver(board, extension, id!, null, at, out);
+    callOver(board, extension, at, out);
   }
 }
 function callEnded(board: Board, data: EventData<'call.ended'>, at: number, out: Count[]): void {
@@ -143,6 +145,7 @@ function callEnded(board: Board, data: EventData<'call.ended'>, at: number, out:
   board.calls.delete(data.call_id);
   const { merged_into } = data;
   for (const extension of call.agents) {
+    besideOver(board, extension, data.call_id, data.merged_into, at, out);
     const handling = board.agents.get(extension)?.handling;
     if (handling?.call !== data.call_id) continue;
     if (merged_into !== null) handling.call = merged_into;
@@ -184,6 +187,7 @@ function tidy(board: Board, at: number, slot: number, out: Count[]): void {
 export function skipGap(board: Board, at: number): void {
   for (const agent of board.agents.values()) {
     agent.handling = null;
+    delete agent.beside;
     agent.away = 'no';
     agent.counted_to = Math.max(agent.counted_to, at);
   }
