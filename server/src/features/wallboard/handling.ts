@@ -239,7 +239,10 @@ function apply(board: Board, extension: string, agent: BoardAgent, event: AgentE
       delete agent.beside;
       const talk = handling ?? newHandling(queue, call_id ?? '', at - talk_seconds * 1000);
       endHold(talk, at);
-      talk.wrap_up = { since: at, connected_seconds: talk_seconds, deadline: Date.parse(deadline) };
+      // After an absence of the engine the wrap-up began before its event.
+      const began = Date.parse(event.data.agent?.since ?? '');
+      const since = began < at ? began : at;
+      talk.wrap_up = { since, connected_seconds: talk_seconds, deadline: Date.parse(deadline) };
       agent.handling = talk;
       return;
     }

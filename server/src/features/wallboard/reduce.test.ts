@@ -8,6 +8,7 @@ import { counts, reduce, skipGap } from './reduce.ts';
 import { SumTable } from './sum-table.ts';
 import { SLOT_MS, noSums, take } from './sums.ts';
 import type { Sums } from './sums.ts';
+import { rfc3339 } from '../../core/clock.ts';
 import { T0, at, emitted } from '../../../test/support/queue-story.ts';
 
 /** Plays events and returns the counts of a queue or agent; slots count from T0. */
@@ -179,7 +180,18 @@ test('wallboard reducer - a wrap-up ends at its deadline, also if its end is rep
   );
   assert.equal(writeBoard(board), before, 'asking changes nothing');
 });
-test('wallboard reducer - a talk without wrap-up ends with its call; a new talk ends the one before', () => {
+test('wallboard reducer - a wrap-up that began during an absence of the engine counts from its start', () => {
+  const heard = emitted.wrapUp(at(0, 4), '1003', 'a', 60, at(0, 5));
+  const agent = { engagement: 'wrap_up', since: rfc3339(at(0, 2)) };
+  const { queue } = play(
+    emitted.loggedIn(at(0), '1003'),
+    emitted.talking(at(0, 1), '1003', 'a'),
+    { ...heard, data: { ...heard.data, agent } } as typeof heard,
+    emitted.ready(at(0, 6), '1003', null),
+  );
+  assert.deepEqual(queue()[0], { handled: 1, talk_seconds: 60, wrap_up_seconds: 180 });
+});
+test('wallboard reducer - a talk without wrap-up ends with its call; one that another interrupted waits for its own end', () => {
   const { queue } = play(
     emitted.loggedIn(at(0), '1003'),
     emitted.talking(at(0, 1), '1003', 'a'),

@@ -10,16 +10,17 @@ import type { Tables } from '../store/tables.ts';
 import { createWrapUps } from './wrap-ups.ts';
 
 const AT = Date.UTC(2026, 10, 21, 9);
-const agent = (type: string, at: number, engagement: string, more: object = {}): DomainEvent =>
+const agent = (type: string, at: number, engagement: string, more: object = {}, since = at): DomainEvent =>
   ({
     type,
     subject: 'agents/1002',
     at: AT + at,
     observed: 'live',
-    data: { extension: '1002', agent: { engagement }, ...more },
+    data: { extension: '1002', agent: { engagement, since: new Date(AT + since).toISOString() }, ...more },
   }) as unknown as DomainEvent;
-const wrapUp = (at: number, call_id: string | null): DomainEvent =>
-  agent('agent.wrap_up', at, 'wrap_up', { queue: 'support', call_id });
+const until = (at: number) => ({ deadline: new Date(AT + at).toISOString() });
+const wrapUp = (at: number, call_id: string | null, deadline = at + 30_000, since = at): DomainEvent =>
+  agent('agent.wrap_up', at, 'wrap_up', { queue: 'support', call_id, ...until(deadline) }, since);
 
 test('wrap-ups - stored at their end, and their conversation is appended to the feed', async () => {
   await using scene = await historyScene();
@@ -28,7 +29,7 @@ test('wrap-ups - stored at their end, and their conversation is appended to the 
   const events = [
     agent('agent.talking', 0, 'talking'),
     wrapUp(5_000, call),
-    agent('agent.wrap_up_extended', 6_000, 'wrap_up'),
+    agent('agent.wrap_up_extended', 6_000, 'wrap_up', until(60_000)),
     agent('agent.ready', 12_500, 'idle'),
     wrapUp(20_000, null),
     agent('agent.ready', 21_000, 'idle'),
@@ -36,6 +37,11 @@ test('wrap-ups - stored at their end, and their conversation is appended to the 
     wrapUp(30_000, 'ast1:9.9'),
     wrapUp(40_000, call),
     agent('agent.logged_out', 41_000, 'idle'),
+    // Its start was missed, its end is reported only after the deadline, and the phone is gone meanwhile.
+    wrapUp(50_000, call, 60_000, 48_000),
+    agent('agent.unreachable', 55_000, 'unreachable'),
+    agent('agent.wrap_up_extended', 56_000, 'wrap_up', until(70_000)),
+    agent('agent.ready', 3_600_000, 'idle'),
   ];
   const db = scene.store.db<Tables>();
   const kept = async () =>
@@ -50,6 +56,7 @@ test('wrap-ups - stored at their end, and their conversation is appended to the 
     [call, '1002', 'support', 5_000, 12_500],
     ['ast1:9.9', '1002', 'support', 30_000, 40_000],
     [call, '1002', 'support', 40_000, 41_000],
+    [call, '1002', 'support', 48_000, 70_000],
   ];
   // Also with a restart before every event and a failing statement in it.
   for (let n = 1; n < 12; n += 1) {

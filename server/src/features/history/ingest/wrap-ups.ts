@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { JournalReader, JournalRow } from '../../../ports/journal-store.ts';
@@ -7,7 +7,8 @@ import { insertAll, readFact, rootsOf, touchConversations, writeFact } from '../
 import type { Tables } from '../store/tables.ts';
 
 type WrapUp = Tables['conversation_wrap_ups'];
-type Begun = Omit<WrapUp, 'to_ms'>;
+/** `deadline_ms` is missing in a position of an earlier version. */
+type Begun = Omit<WrapUp, 'to_ms'> & { readonly deadline_ms?: number };
 /** Position in the journal, and the wrap-ups that are open at it. */
 interface Place {
   readonly epoch: string;
@@ -68,7 +69,7 @@ export function createWrapUps(deps: {
         }
         place = next;
         at = last.seq;
-        await turn();
+        await setImmediate();
       }
     },
   };
@@ -86,13 +87,20 @@ function wrapUpsIn(
     const event = eventOf(row);
     const { extension, agent } = event.data as { extension: string; agent: AgentSummary };
     const lasting = begun.get(extension);
-    if (lasting !== undefined && (agent.engagement !== 'wrap_up' || event.type === 'agent.wrap_up')) {
-      over.push({ ...lasting, to_ms: Math.max(event.at, lasting.from_ms) });
+    // An agent without a reachable device stays in its wrap-up.
+    const stays = agent.engagement === 'wrap_up' || agent.engagement === 'unreachable';
+    if (lasting !== undefined && (!stays || event.type === 'agent.wrap_up')) {
+      const { deadline_ms = Infinity, ...wrapUp } = lasting;
+      // Its end may be reported later, as after an absence of the engine.
+      over.push({ ...wrapUp, to_ms: Math.max(Math.min(event.at, deadline_ms), wrapUp.from_ms) });
       begun.delete(extension);
-    }
+    } else if (lasting !== undefined && event.type === 'agent.wrap_up_extended')
+      begun.set(extension, { ...lasting, deadline_ms: Date.parse(event.data.deadline) });
     if (event.type !== 'agent.wrap_up') continue;
-    const { call_id, queue } = event.data;
-    if (call_id) begun.set(extension, { call: call_id, extension, queue, from_ms: event.at });
+    const { call_id, queue, deadline } = event.data;
+    if (!call_id) continue;
+    const from_ms = Math.min(event.at, Date.parse(agent.since));
+    begun.set(extension, { call: call_id, extension, queue, from_ms, deadline_ms: Date.parse(deadline) });
   }
   return { over, begun: [...begun.values()] };
 }
