@@ -5,7 +5,7 @@ import { putObjects } from '../../src/features/pbx-config/put.ts';
 import { ApiError } from '../support/api.ts';
 import { agentSteps } from '../support/agent-steps.ts';
 import { prepareDemo } from '../support/company.ts';
-import { comesInEngine, dialCode, inEngine, statusIs } from '../support/steps.ts';
+import { comesInEngine, dialCode, inEngine, memberLine, statusIs } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
@@ -147,5 +147,52 @@ describe('agent machine', () => {
     );
     await dialCode(phone, '*23');
     await is(jose, 'available');
+  });
+
+  test('agent machine - *81 in a wrap-up: the joined queue is held back too, and rings the agent at its end', async () => {
+    await using caller = await site().phone('1001');
+    await using second = await site().phone('1002');
+    await using phone = await site().phone('1005');
+    const agnieszka = await site().person('1005');
+    for (const other of ['1003', '1004', '1006'])
+      await (await site().person(other)).agent('pause', { reason: 'training' });
+    await ask(agnieszka, 'unpause');
+    await is(agnieszka, 'available');
+    await dialCode(phone, '*80510');
+    await until('1005 out of sales', async () => (await memberLine(site(), 'sales', '1005')) === undefined);
+    const call = await caller.invite('500');
+    const incoming = await phone.incoming(call);
+    incoming.ring();
+    await incoming.answer();
+    await call.answered();
+    await is(agnieszka, 'talking');
+    await call.hangup();
+    await incoming.ended();
+    const wrapping = await is(agnieszka, 'wrap_up');
+    await comesInEngine(site(), 'support', '1005', /paused:wrapup/);
+
+    const waits = await second.invite('510');
+    await waits.answered();
+    const [before, seen] = [head(), phone.seen];
+    await dialCode(phone, '*81');
+    await comesInEngine(site(), 'sales', '1005', /paused:wrapup/);
+    const still = await shown(agnieszka);
+    assert.deepEqual(
+      [still.state, still.since, still.deadline, still.pending, still.readiness.ready],
+      ['wrap_up', wrapping.since, wrapping.deadline, null, true],
+    );
+    const events = () => published('1005', before).map((e) => [e.type, e.data['queue']].join(' '));
+    assert.deepEqual(events(), ['agent.logged_in sales', 'agent.not_ready sales', 'agent.ready sales']);
+    assert.equal(phone.seen, seen, 'not rung in the wrap-up');
+    await statusIs(agnieszka, 'READY', '');
+    await ask(agnieszka, 'wrap-up', { finish: true });
+    const next = await phone.incoming(waits);
+    next.ring();
+    await next.answer();
+    const talking = await is(agnieszka, 'talking');
+    assert.equal(talking.queue, 'sales');
+    for (const queue of ['support', 'sales']) await comesInEngine(site(), queue, '1005', /^(?!.*paused:)/);
+    await waits.hangup();
+    await next.ended();
   });
 });
