@@ -49,6 +49,8 @@ export interface Away {
 const AWAY_SECONDS = [5, 30, 120, 600] as const;
 /** Longest interval between reads of the feed, because some changes have no event. */
 const POLL_MS = 60_000;
+/** Number of due entries that are read at once, so that a backlog is not read again for each entry. */
+const READ_AHEAD = 30;
 
 /** Position in the feed of changes, and the time from which entries may exist in the system already. */
 type Position = Pick<ConnectorRow, 'cursor' | 'doubt_ms'>;
@@ -78,6 +80,8 @@ export class EntryKeeper {
   /** Number of entries that may be sent at once now: 1 or `#most`. */
   #room = 1;
   readonly #underWay = new Map<number, Promise<void>>();
+  /** Due entries that were read and not begun; one that changes meanwhile is not sent (`decideAs`). */
+  #ahead: readonly Entry[] = [];
   /** Error of an entry in progress, for the loop. */
   #thrown: { readonly error: unknown } | null = null;
 
@@ -158,14 +162,19 @@ export class EntryKeeper {
       });
     }
     if (this.#away !== null && !(await this.#isBack(this.#away))) return;
-    const underWay = this.#underWay.size;
-    const due =
-      underWay < this.#room
-        ? await store.due(this.#row.id, 'entry', clock.now(), underWay + this.#room)
-        : null;
+    let next = this.#readAt;
+    if (this.#ahead.length === 0 && this.#underWay.size < this.#room) {
+      const most = this.#underWay.size + READ_AHEAD;
+      const due = await store.due(this.#row.id, 'entry', clock.now(), most);
+      this.#ahead = due.rows;
+      next = Math.min(next, due.next_at ?? Infinity);
+    }
     if (this.#loop.closed) return;
-    for (const row of due?.rows ?? []) if (this.#underWay.size < this.#room) this.#begin(row);
-    const next = Math.min(this.#readAt, due?.next_at ?? Infinity);
+    for (const row of this.#ahead) {
+      if (this.#underWay.size >= this.#room) break;
+      this.#ahead = this.#ahead.slice(1);
+      this.#begin(row);
+    }
     await this.#loop.rest((signal) => clock.sleep(Math.max(0, next - clock.now()), signal));
   }
   /** Starts the work for an entry; its end wakes the loop. */

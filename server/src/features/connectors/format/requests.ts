@@ -104,7 +104,8 @@ export interface RequesterParts {
   readonly send: Send;
   readonly auth: Auth;
   readonly secrets: Secrets;
-  readonly trace: (exchange: TracedExchange) => void;
+  /** Null if no one reads the exchanges, because hiding their secrets takes time. */
+  readonly trace: ((exchange: TracedExchange) => void) | null;
 }
 interface Work {
   readonly verb: string;
@@ -195,6 +196,7 @@ export class Requester {
   }
   #trace(verb: string, request: JsonRequest, result: JsonResult): void {
     const { secrets, trace } = this.#parts;
+    if (trace === null) return;
     const body = bodyOf(request);
     trace({
       verb,

@@ -158,11 +158,11 @@ export function openConnector(
   const scope: Scope = { set: values, ...(missed && { missed }) };
   const base = fillText(file.base, scope);
   if (base === undefined || !URL.canParse(base)) throw new Error('the base is not an address');
-  const { send, clock, trace = () => undefined } = deps;
-  const parts = { base, scope, send, clock, secrets, trace };
+  const { send, clock, trace } = deps;
+  const parts = { base, scope, send, clock, secrets, trace: trace ?? (() => undefined) };
   const auth =
     file.auth.kind === 'oauth2' ? new OAuth(file.auth, parts, deps.tokens) : createAuth(file.auth, parts);
-  const requester = new Requester({ file, base, send, auth, secrets, trace });
+  const requester = new Requester({ file, base, send, auth, secrets, trace: trace ?? null });
   const connect =
     file.auth.kind === 'oauth2' && file.auth.grant === 'code' && auth instanceof OAuth ? auth : null;
   return new Session(file, { scope, requester, connect, clock });

@@ -74,9 +74,12 @@ export class Secrets {
   readonly #settings = new Set<string>();
   /** The newest last. */
   readonly #tokens = new Set<string>();
+  /** Texts to replace, the longest first, because a secret may be part of another; null after a change of them. */
+  #texts: readonly string[] | null = null;
   /** Hides a secret of the settings for the life of the session. */
   add(secret: string): void {
     for (const text of spellingsOf(secret)) this.#settings.add(text);
+    this.#texts = null;
   }
   /** Hides a token until `KEPT_TOKENS` newer ones were added, because a session renews its tokens without end. */
   addToken(token: string): void {
@@ -86,13 +89,14 @@ export class Secrets {
       if (this.#tokens.size <= KEPT_TOKENS) break;
       this.#tokens.delete(oldest);
     }
+    this.#texts = null;
   }
   hide(text: string): string {
+    this.#texts ??= [...new Set([...this.#settings, ...[...this.#tokens].flatMap(spellingsOf)])].toSorted(
+      (a, b) => b.length - a.length,
+    );
     let hidden = text;
-    const secrets = new Set([...this.#settings, ...[...this.#tokens].flatMap(spellingsOf)]);
-    // The longest first, because a secret may be part of another.
-    for (const secret of [...secrets].toSorted((a, b) => b.length - a.length))
-      hidden = hidden.replaceAll(secret, '…');
+    for (const secret of this.#texts) hidden = hidden.replaceAll(secret, '…');
     return hidden;
   }
 }
