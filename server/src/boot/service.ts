@@ -164,7 +164,7 @@ async function beginLoop(
     site: siteEvent(directory.config(), clock.now()),
     onStepped: () => {
       liveChanged();
-      eachFeature(features, log, 'a batch of facts', (one) => one.onStepped?.());
+      eachFeature(features, log, 'a step of the model', (one) => one.onStepped?.());
     },
     onCommitted: (rows, events) => {
       // First, because the clients of other nodes have the longer way.
