@@ -36,7 +36,7 @@ export const membersElsewhere = ({ extensions }: Pick<Site, 'extensions'>): read
       exten(number, [
         conf`GotoIf($["$\{EXTEN}" = "$\{OFFHOOK_EXTENSION}"]?over)`,
         conf`GotoIf($["$\{DEVICE_STATE(PJSIP/${trunk})}" = "UNAVAILABLE"]?over)`,
-        conf`Set(OFFHOOK_GROUP=$\{OFFHOOK_GROUP}&PJSIP/${MEMBER}$\{EXTEN}@${trunk})`,
+        conf`Set(OFFHOOK_MORE=$\{OFFHOOK_MORE}&PJSIP/${MEMBER}$\{EXTEN}@${trunk})`,
         at(conf`over`, conf`Return()`),
       ]),
     ];

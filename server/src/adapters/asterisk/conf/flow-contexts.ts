@@ -29,10 +29,17 @@ const LOST = context(conf`lost`, [exten(S, [hangUp('circle')])]);
 /** End of an unanswered call that has no further destination. */
 const UNANSWERED = context(conf`unanswered`, [exten(S, [NOTE_BUSY, IS_CONNECTED, ...NOBODY_TOOK_IT])]);
 
-/** The engine reads at most 8,192 bytes of the arguments of an application, and a phone chooses how long its addresses are. */
-const LONG_LIST = conf`4000`;
+/**
+ * The engine reads at most 4,095 bytes of a variable and 8,192 bytes of the arguments of an application, so a group that rings many
+ * devices has two variables. A phone chooses how long its addresses are.
+ */
+const LONG_LIST = conf`3900`;
+const LONG_REST = conf`2000`;
 const LONG_ADDRESS = conf`1000`;
-/** Adds the devices of an extension that may ring to OFFHOOK_GROUP, without the devices of the caller and without forwards. */
+/**
+ * Adds the devices of an extension that may ring to OFFHOOK_GROUP, else to OFFHOOK_MORE, without the devices of the caller and
+ * without forwards.
+ */
 const groupMember = (site: Site): ConfText =>
   context(conf`ring-member`, [
     exten(conf`_X.`, [
@@ -40,9 +47,16 @@ const groupMember = (site: Site): ConfText =>
       conf`GotoIf(${wantsNone}?over)`,
       conf`Gosub(own-devices,$\{EXTEN},1)`,
       conf`Set(LOCAL(FOUND)=$\{GOSUB_RETVAL})`,
-      conf`ExecIf($[$\{LEN($\{OFFHOOK_GROUP})} > ${LONG_LIST} | $\{LEN($\{FOUND})} > ${LONG_ADDRESS}]?Set(LOCAL(FOUND)=Local/$\{EXTEN}@queue-agent))`,
+      conf`ExecIf($[$\{LEN($\{FOUND})} > ${LONG_ADDRESS}]?Set(LOCAL(FOUND)=Local/$\{EXTEN}@queue-agent))`,
+      conf`GotoIf($[$\{LEN($\{OFFHOOK_GROUP})} + $\{LEN($\{FOUND})} > ${LONG_LIST}]?more)`,
       conf`Set(OFFHOOK_GROUP=$\{OFFHOOK_GROUP}&$\{FOUND})`,
       at(conf`over`, conf`Return()`),
+      at(
+        conf`more`,
+        conf`ExecIf($[$\{LEN($\{OFFHOOK_MORE})} + $\{LEN($\{FOUND})} > ${LONG_REST}]?Set(LOCAL(FOUND)=Local/$\{EXTEN}@queue-agent))`,
+      ),
+      conf`Set(OFFHOOK_MORE=$\{OFFHOOK_MORE}&$\{FOUND})`,
+      conf`Return()`,
     ]),
     ...membersElsewhere(site),
   ]);
@@ -55,11 +69,11 @@ function ringGroup(g: RingGroup, plan: CallPlan, recording: RecordingSteps): Con
   const members = active.map((m) => dialled(m.extension, `${what}: member`));
   const naming = active.every(isHere) ? namingCustomer : ringingMembers;
   const add = (m: ConfText): ConfText => conf`Gosub(ring-member,${m},1)`;
-  const clear = [conf`Set(OFFHOOK_GROUP=)`, conf`Set(DIALSTATUS=)`];
+  const clear = [conf`Set(OFFHOOK_GROUP=)`, conf`Set(OFFHOOK_MORE=)`, conf`Set(DIALSTATUS=)`];
   const { before, options } = recording.group(g);
   // After the ringing the engine continues at the next step, and an apply may have changed the members meanwhile: so the ringing
   // is the first step of a context of its own, and the members still to be rung are in a variable of the call.
-  const ring = conf`ExecIf($\{LEN($\{OFFHOOK_GROUP})}?Dial($\{OFFHOOK_GROUP:1},${seconds},${ownForward}${calledPhone}${callingPhone}${naming}${options}))`;
+  const ring = conf`ExecIf($[$\{LEN($\{OFFHOOK_GROUP})} + $\{LEN($\{OFFHOOK_MORE})} > 0]?Dial($\{OFFHOOK_GROUP:1}$\{OFFHOOK_MORE},${seconds},${ownForward}${calledPhone}${callingPhone}${naming}${options}))`;
   word(g.strategy, `${what}: strategy`, ['all', 'in_order']);
   const otherwise =
     g.otherwise === null
