@@ -94,26 +94,26 @@ const MARKS = new Set<KnownRecord['type']>([
 export function timelineOf(unordered: readonly KnownRecord[]): Timeline {
   const records = straightened(inOrder(unordered));
   const last = records.at(-1)?.at_us ?? 0;
-  const drafts = new Map<string, Draft>();
+  const byId = new Map<string, Draft>();
   const calls = new Set<string>();
   const marks: KnownRecord[] = [];
   for (const r of records) {
-    let draft = drafts.get(r.channel);
-    if (draft === undefined) drafts.set(r.channel, (draft = begun(r)));
+    let draft = byId.get(r.channel);
+    if (draft === undefined) byId.set(r.channel, (draft = begun(r)));
     take(draft, r);
     calls.add(r.call);
     if (MARKS.has(r.type)) marks.push(r);
     if (r.type !== 'attended_transfer') continue;
     draft.passed_on = r.at_us;
-    passWait(drafts, r);
+    passWait(byId, r);
   }
   // The half at the called engine begins a call there, but it was rung by the half whose id is the key of the pair.
   const isFar = ({ pair, first }: ReturnType<typeof begun>): boolean =>
-    pair !== null && pair !== first.channel && drafts.has(pair);
-  for (const d of drafts.values()) if (isFar(d)) d.began_call = false;
-  const channels = [...drafts.values()].map((d) => finished(d, last));
+    pair !== null && pair !== first.channel && byId.has(pair);
+  for (const d of byId.values()) if (isFar(d)) d.began_call = false;
+  const channels = [...byId.values()].map((d) => finished(d, last));
   channels.sort((a, b) => a.from - b.from || compareCalls(a.id, b.id));
-  const far = new Set([...drafts.values()].filter(isFar).map((d) => d.first.call as string));
+  const far = new Set([...byId.values()].filter(isFar).map((d) => d.first.call as string));
   const [root = '', ...merged] = [...calls].sort((a, b) => firstOf(a, b, far));
   return {
     from: records[0]?.at_us ?? 0,
@@ -299,9 +299,9 @@ function bridgeChanged(d: Draft, { type, at_us, facts }: KnownRecord): void {
 }
 
 /** The transferee goes on waiting in the queue in which the transferer's second channel waited. */
-function passWait(drafts: ReadonlyMap<string, Draft>, { facts, at_us }: KnownRecord): void {
-  const second = drafts.get(facts.replaces ?? '');
-  const to = drafts.get(facts.other ?? '');
+function passWait(byId: ReadonlyMap<string, Draft>, { facts, at_us }: KnownRecord): void {
+  const second = byId.get(facts.replaces ?? '');
+  const to = byId.get(facts.other ?? '');
   const waits = second?.running.get('queue');
   if (second === undefined || to === undefined || waits === undefined) return;
   const own = to.running.get('queue');
