@@ -51,7 +51,7 @@ export async function retire(file: string, suffix: string): Promise<void> {
 
 /** Deletes every rotated file that was read; true when no unread one is left. */
 export async function forgetRotated(file: string, unread: readonly Place[]): Promise<boolean> {
-  const keep = new Set(unread.map((place) => place.inode));
+  const keep = new Set(unread.map(({ inode }) => inode));
   const rotated = await rotatedPlaces(file);
   for (const old of rotated) if (!keep.has(old.inode)) await rm(old.path, { force: true });
   return rotated.every((old) => !keep.has(old.inode));

@@ -257,8 +257,8 @@ function agentQueues(queues: readonly SiteQueue[]): readonly ConfText[] {
     const parts = partsOf(names);
     return parts.map((part, i) => {
       const next = i + 1 < parts.length ? [conf`+${whole(i + 2, 'a part of a list', 2, 1_000)}`] : [];
-      const place = i === 0 ? nothing : conf`+${whole(i + 1, 'a part of a list', 2, 1_000)}`;
-      return exten(conf`${extension}${place}`, [conf`Return(${joined([...part, ...next], '&')})`]);
+      const suffix = i === 0 ? nothing : conf`+${whole(i + 1, 'a part of a list', 2, 1_000)}`;
+      return exten(conf`${extension}${suffix}`, [conf`Return(${joined([...part, ...next], '&')})`]);
     });
   });
   return [...lines, ...single];
