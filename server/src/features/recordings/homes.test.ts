@@ -75,8 +75,14 @@ test('homes - after a restart: a recording continues with its call, and is missi
   assert.deepEqual([(await recordingOf(rig, first)).ended_at, await stateOf(rig, second)], [null, 'running']);
   rig.legs.set('far:1.1', { ...goesOn, recording: false });
   follow(rig, 'far');
-  await until('the report to the model', () => rig.clock.sleepers === 2);
+  await until('the wait before it', () => rig.clock.sleepers === 2);
   rig.event('engine.link_up', { node: 'ast1' });
+  await until('the report', async () => {
+    await rig.clock.advance(200);
+    return rig.inputs.length > 0;
+  });
+  // As in the model; a sweep of a slow database may only begin now.
+  rig.legs.set('far:1.1', { ...goesOn, recording: true });
   await rig.done();
   assert.deepEqual([(await recordingOf(rig, first)).ended_at, await stateOf(rig, second)], [null, 'missing']);
   assert.deepEqual(
