@@ -1,31 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { reportedErrors } from '../server/test/support/reported-errors.ts';
 import { scriptedStream } from '../server/test/support/scripted-stream.ts';
 import { until } from '../server/test/support/until.ts';
 import { createClient } from './client.ts';
 
-/** Collects the errors of callbacks, which would otherwise end the process. */
-function reported(t: TestContext): Set<string> {
-  const messages = new Set<string>();
-  const later = globalThis.queueMicrotask;
-  t.mock.method(globalThis, 'queueMicrotask', (run: () => void) =>
-    later(() => {
-      try {
-        run();
-      } catch (error) {
-        messages.add((error as Error).message);
-      }
-    }),
-  );
-  return messages;
-}
 const fail = (what: string) => (): never => {
   throw new Error(`${what} failed`);
 };
 
 test('callbacks - a position that cannot be stored ends neither the stream nor its loop', async (t) => {
-  const messages = reported(t);
+  const messages = reportedErrors(t);
   const server = await scriptedStream(t);
   const stream = createClient({ base: server.base, token: 'x' }).stream({
     topics: ['config'],
@@ -51,7 +36,7 @@ test('callbacks - a position that cannot be stored ends neither the stream nor i
 });
 
 test('callbacks - a token that cannot be stored is used, and the sign-out ends the session', async (t) => {
-  const messages = reported(t);
+  const messages = reportedErrors(t);
   const server = await scriptedStream(t);
   const onToken = fail('onToken');
   const client = createClient({ base: server.base, onToken, onSignedOut: fail('onSignedOut') });

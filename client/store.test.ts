@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ServerFrame } from '@offhook/contract/stream.ts';
 import { manualEnvironment } from '../server/test/support/manual-environment.ts';
+import { reportedErrors } from '../server/test/support/reported-errors.ts';
 import { scriptedStream } from '../server/test/support/scripted-stream.ts';
 import { until } from '../server/test/support/until.ts';
 import { createClient } from './client.ts';
@@ -149,17 +150,7 @@ test('store - of calls/mine contains after a gap only the calls of the new snaps
 test('store - a listener that fails ends neither the store nor its reconnects', async (t) => {
   const server = await scriptedStream(t);
   const env = manualEnvironment();
-  const failures: unknown[] = [];
-  const later = globalThis.queueMicrotask;
-  t.mock.method(globalThis, 'queueMicrotask', (run: () => void) =>
-    later(() => {
-      try {
-        run();
-      } catch (error) {
-        failures.push((error as Error).message);
-      }
-    }),
-  );
+  const messages = reportedErrors(t);
   const store = createClient({ base: server.base, token: 'x', environment: env }).store('presence');
   t.after(() => store.close());
   store.subscribe(() => {
@@ -184,8 +175,8 @@ test('store - a listener that fails ends neither the store nor its reconnects', 
   const second = await begin(1);
   second.send({ op: 'resumed', cursor: 6 }, event(7, 'presence.changed', presence('1001', 'dnd')));
   await until('the next event', () => store.get('1001')?.summary === 'dnd');
-  await until('reports', () => failures.length > 0);
-  assert.deepEqual(new Set(failures), new Set(['the page is broken']));
+  await until('reports', () => messages.size > 0);
+  assert.deepEqual([...messages], ['the page is broken']);
 });
 
 test('store - without access rejects ready', async (t) => {
