@@ -3,6 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openForTest, startSystem } from '../../../test/support/connector-rig.ts';
 import { connectorsRig } from '../../../test/support/connectors-rig.ts';
+import { until } from '../../../test/support/until.ts';
+import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
+import { failure } from './format/requests.ts';
+import type { ConnectorSession } from './format/session.ts';
+import { createPeople } from './people.ts';
 
 const lists = (requests: readonly string[]): number =>
   requests.filter((request) => request === 'GET /users').length;
@@ -14,6 +19,65 @@ test('connectors - an entry waits for its user where the system is too busy to l
   rig.feed.put('a:1');
   await rig.stands('sent', 'a:1');
   assert.equal(rig.crm.of('a:1')[0]!.user, 'u3');
+});
+
+test('connectors - an entry waits for its user where the list of users fails without a refusal', async (t) => {
+  for (const mood of [500, 'lost'] as const) {
+    const rig = await connectorsRig(t);
+    await rig.create();
+    rig.crm.mood = (request) => (request === 'GET /users' && lists(rig.crm.requests) === 1 ? mood : 'works');
+    rig.feed.put('a:1');
+    await rig.stands('sent', 'a:1');
+    assert.equal(rig.crm.of('a:1')[0]!.user, 'u3', `${mood}`);
+  }
+});
+
+test('connectors - entries wait at most an hour for a list of users that never comes, which is read once a minute', async (t) => {
+  const rig = await connectorsRig(t);
+  const { crm, clock } = rig;
+  await rig.create();
+  crm.mood = (request) => (request === 'GET /users' ? 503 : 'works');
+  rig.feed.put('a:1');
+  const began = clock.now();
+  rig.connectors.service.wake();
+  await until('the entry without its user', async () => {
+    await clock.advance(10_000);
+    return crm.of('a:1').length > 0;
+  });
+  const waited = (clock.now() - began) / 60_000;
+  assert.ok(waited >= 59 && waited < 65, `waited ${waited} min`);
+  assert.ok(lists(crm.requests) <= 62, `read ${lists(crm.requests)} times`);
+  await rig.stands('sent', 'a:1');
+  assert.deepEqual([crm.of('a:1')[0]!.user, (await rig.entries())[0]!.attempts], [null, 1]);
+  await clock.advance(60_000);
+  rig.feed.put('a:2');
+  await rig.stands('sent', 'a:2');
+  assert.equal((await rig.list())[0]!.since, null, 'the connector does not wait again');
+  crm.mood = () => 'works';
+  await clock.advance(60_000);
+  rig.feed.put('a:3');
+  await rig.stands('sent', 'a:3');
+  assert.equal(crm.of('a:3')[0]!.user, 'u3');
+});
+
+test('connectors - a list of users whose read another caller ended is read again for an entry, but not for each live call', async () => {
+  let reads = 0;
+  const users: ConnectorSession['users'] = (signal) => {
+    reads += 1;
+    return Promise.resolve(
+      signal.aborted
+        ? failure('unknown', 'stopped')
+        : { kind: 'done', value: [{ id: 'u3', email: 'bea@example.test', name: null }] },
+    );
+  };
+  const session = { users } as ConnectorSession;
+  const people = createPeople({ byExtension: () => undefined }, createVirtualClock());
+  const person = { extension: '1003', name: 'Bea', email: 'Bea@example.test' };
+  const { signal } = new AbortController();
+  assert.equal(await people.userOf(1, session, person, AbortSignal.abort()), null);
+  assert.deepEqual([await people.userOf(1, session, person, signal), reads], [null, 1]);
+  const found = await people.findUser(1, session, person, signal);
+  assert.deepEqual([found !== null && 'id' in found && found.id, reads], ['u3', 2]);
 });
 
 test('connectors - entries have no user where the list of users is refused, which is not read for each of them', async (t) => {

@@ -6,9 +6,24 @@ import type { ConnectorSession, ConnectorUser, PersonView } from './format/sessi
 /** Times for which the list of a system's users is reused, and for which a list that failed is not read again. */
 const USERS_MS = 3_600_000;
 const FAILED_MS = 60_000;
+/** Longest time for which entries wait for a first list; then they have no user until the system gives its list. */
+const WAIT_MS = 3_600_000;
 
 type Users = ReadonlyMap<string, ConnectorUser>;
 const NO_USERS: Users = new Map();
+/** The list of users of a system, and the result of the last read. */
+interface Known {
+  /** Time until which the list is not read again. */
+  readonly until: number;
+  /** The last complete list; null if none came. */
+  readonly users: Users | null;
+  /** Why entries wait for a list; null if they do not wait. */
+  readonly failure: ConnectorFailure | null;
+  /** Time of the first of the reads that failed one after the other; null after a list. */
+  readonly since: number | null;
+  /** True if the caller ended the read, which shows nothing about the system. */
+  readonly cut: boolean;
+}
 
 /** People of the site, and the users of other systems with the same e-mail. */
 export interface Directory {
@@ -20,7 +35,7 @@ export interface Directory {
     person: PersonView,
     signal: AbortSignal,
   ): Promise<ConnectorUser | null>;
-  /** As `userOf`; the failure if the list of users would perhaps be read later. */
+  /** As `userOf`; the failure while an entry should wait for the list of users. */
   findUser(
     connector: number,
     session: ConnectorSession,
@@ -38,34 +53,46 @@ export interface Directory {
   forget(connector: number): void;
 }
 export function createPeople(directory: Pick<SiteDirectory, 'byExtension'>, clock: Clock): Directory {
-  /** `users`: null if the list never came. */
-  const known = new Map<number, { readonly until: number; readonly users: Users | null }>();
+  const known = new Map<number, Known>();
+  /** `waits`: the caller waits for the list, so it reads the list again if another caller ended the last read. */
   async function usersOf(
     connector: number,
     session: ConnectorSession,
     signal: AbortSignal,
+    waits = false,
   ): Promise<Users | ConnectorFailure> {
+    if (session.users === null) return NO_USERS;
     const kept = known.get(connector);
     const left = kept === undefined ? 0 : kept.until - clock.now();
     // A longer time means that the clock was set back.
-    if (kept !== undefined && left > 0 && left <= USERS_MS) return kept.users ?? NO_USERS;
-    if (session.users === null) return NO_USERS;
-    const listed = await session.users(signal);
-    if (listed.kind !== 'done') {
-      const users = kept?.users ?? null;
-      if (users === null && (listed.kind === 'unsent' || listed.kind === 'disconnected')) return listed;
-      known.set(connector, { until: clock.now() + FAILED_MS, users });
-      return users ?? NO_USERS;
+    if (kept !== undefined && left > 0 && left <= USERS_MS && !(waits && kept.cut && kept.users === null)) {
+      if (kept.failure === null) return kept.users ?? NO_USERS;
+      return { ...kept.failure, retry_after_seconds: Math.ceil(left / 1_000) };
     }
-    const users = new Map(
-      listed.value.flatMap((user) => (user.email === null ? [] : [[user.email.toLowerCase(), user]])),
-    );
-    known.set(connector, { until: clock.now() + USERS_MS, users });
-    return users;
+    const listed = await session.users(signal);
+    const now = clock.now();
+    if (listed.kind === 'done') {
+      const users = new Map(
+        listed.value.flatMap((user) => (user.email === null ? [] : [[user.email.toLowerCase(), user]])),
+      );
+      known.set(connector, { until: now + USERS_MS, users, failure: null, since: null, cut: false });
+      return users;
+    }
+    const cut = signal.aborted;
+    const users = kept?.users ?? null;
+    // A later time than now means that the clock was set back.
+    const before = kept?.since ?? null;
+    const since = before !== null && before <= now ? before : cut ? null : now;
+    const isAwaited = !cut && users === null && listed.kind !== 'refused' && now - (since ?? now) < WAIT_MS;
+    const failure = isAwaited
+      ? { ...listed, retry_after_seconds: Math.max(listed.retry_after_seconds ?? 0, FAILED_MS / 1_000) }
+      : null;
+    known.set(connector, { until: now + FAILED_MS, users, failure, since, cut });
+    return failure ?? users ?? NO_USERS;
   }
   const findUser: Directory['findUser'] = async (connector, session, { email }, signal) => {
     if (session.users === null || email === '') return null;
-    const users = await usersOf(connector, session, signal);
+    const users = await usersOf(connector, session, signal, true);
     return 'kind' in users ? users : (users.get(email.toLowerCase()) ?? null);
   };
   return {
@@ -77,8 +104,9 @@ export function createPeople(directory: Pick<SiteDirectory, 'byExtension'>, cloc
     },
     findUser,
     async userOf(connector, session, person, signal) {
-      const found = await findUser(connector, session, person, signal);
-      return found !== null && 'kind' in found ? null : found;
+      if (person.email === '') return null;
+      const users = await usersOf(connector, session, signal);
+      return 'kind' in users ? null : (users.get(person.email.toLowerCase()) ?? null);
     },
     async emailOf(connector, session, user, signal) {
       const users = await usersOf(connector, session, signal);
