@@ -199,7 +199,7 @@ export const SyncRequest = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      'True: reads all customers, and deletes those that the list lacks even if they are more than half of all.',
+      'True: reads all customers, and deletes those that the list lacks even if they are more than half of all. Refused again, without a deletion, if they are more than a tenth more than those that the refused list lacked, or if the list is empty and none was refused before.',
     ),
 });
 export type SyncRequest = z.infer<typeof SyncRequest>;

@@ -44,19 +44,19 @@ export class PhonebookWriter {
   }
   /**
    * Deletes customers that the sync did not name and that were not stored after its start (`since`). If they are more
-   * than `share` of all, it deletes none and returns both numbers; else null.
+   * than `most` of all, it deletes none and returns both numbers; else null. `most`: null without a limit.
    */
   async removeOthers(
     connector: number,
     named: { has(row: number): boolean },
     since: number,
-    share: number,
+    most: ((all: number) => number) | null,
   ): Promise<{ readonly all: number; readonly found: number } | null> {
     const source = sourceOf(connector);
     const isGone = (row: SourceRow): boolean => !named.has(row.id) && row.updated_at < since;
-    if (share < 1) {
+    if (most !== null) {
       const counted = await this.#customers.count(source, isGone);
-      if (counted.found > counted.all * share) return counted;
+      if (counted.found > most(counted.all)) return counted;
     }
     await this.#run(this.#customers.removeAll(source, isGone));
     return null;

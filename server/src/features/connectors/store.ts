@@ -11,7 +11,6 @@ export interface ConnectorRow extends Omit<Selectable<ConnectorsTable>, 'setting
   readonly secrets: Readonly<Record<string, string>>;
   readonly enabled: boolean;
 }
-/** The last sync of a connector that reached its last page. */
 export type SyncRow = Omit<Tables['connector_syncs'], 'connector'>;
 /** Position of a connector in the feed of changes. */
 export type Position = Pick<ConnectorRow, 'cursor' | 'doubt_ms'>;
@@ -68,7 +67,9 @@ function settingsIn(db: Kysely<Tables>, change: Change) {
         return id;
       }),
     async sync(connector: number): Promise<SyncRow | undefined> {
-      const rows = db.selectFrom('connector_syncs').select(['cursor', 'at', 'customers']);
+      const rows = db
+        .selectFrom('connector_syncs')
+        .select(['cursor', 'at', 'customers', 'whole_words', 'whole_missing']);
       return rows.where('connector', '=', connector).executeTakeFirst();
     },
     putSync: (connector: number, row: SyncRow): Promise<void> =>

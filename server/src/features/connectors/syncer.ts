@@ -28,12 +28,37 @@ const DAY_MS = 86_400_000;
 const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 /** Largest share of the stored customers that a list of all customers may delete unless a person accepts it. */
 const MOST_GONE = 0.5;
+/** An accepted list may lack this many times the customers that the refused list lacked. */
+const MOST_ACCEPTED = 1.1;
 /** Delay after such a list, or one that is too long: reading it again sooner would hardly give another one. */
 const REFUSED_SECONDS = 3_600;
 /** Limits of one sync, because a faulty system may return pages without end. */
 const MAX_PAGES = 10_000;
 const MAX_SYNCED = 200_000;
-const NEVER: SyncRow = { cursor: null, at: null, customers: 0 };
+type Whole = Pick<SyncRow, 'whole_words' | 'whole_missing'>;
+const COMPLETE: Whole = { whole_words: null, whole_missing: null };
+const NEVER: SyncRow = { cursor: null, at: null, customers: 0, ...COMPLETE };
+/** A person accepts that customers are deleted. `missing`: number that the refused list lacked; null if none was refused. */
+interface Accepted {
+  readonly missing: number | null;
+}
+/** Customers that a list of all customers may delete: any number (the first list), few, or the accepted ones. */
+type Gone = 'first' | 'few' | Accepted;
+/** A person's wish for the next sync. */
+interface Wanted {
+  readonly person: boolean;
+  readonly accepted: Accepted | null;
+}
+const NOT_WANTED: Wanted = { person: false, accepted: null };
+/** Largest number of customers that a list of `listed` ones may delete, of `all` stored ones; null without a limit. */
+function mostOf(gone: Gone, listed: number): ((all: number) => number) | null {
+  if (gone === 'first') return null;
+  if (gone === 'few') return (all) => all * MOST_GONE;
+  const { missing } = gone;
+  if (missing !== null) return (all) => Math.max(missing * MOST_ACCEPTED, all * MOST_GONE);
+  // An empty list is accepted only after its refusal named the number of customers.
+  return listed === 0 ? mostOf('few', listed) : null;
+}
 
 /** Copies the customers of one connector into the phonebook, page by page, on a schedule until `close`. */
 export class CustomerSyncer {
@@ -43,17 +68,21 @@ export class CustomerSyncer {
   readonly #schedule: SyncSchedule<SyncRow>;
   /** Day of the last attempt to read all customers. */
   #wholeDay: number | null = null;
-  /** Why the last attempt to read all customers failed; null after one that succeeded. */
-  #wholeWords: string | null = null;
-  /** Whether a person wants the next sync to read all customers, and accepts that it deletes any number of them. */
-  #wanted = { whole: false, deletes: false };
+  /** Result of the last attempt to read all customers, as in the stored row. */
+  #whole: Whole = COMPLETE;
+  #wanted = NOT_WANTED;
   constructor(connector: number, sync: NonNullable<ConnectorSession['sync']>, deps: SyncerDeps) {
     this.#connector = connector;
     this.#sync = sync;
     this.#deps = deps;
     this.#schedule = new SyncSchedule({
       clock: deps.clock,
-      last: async () => (await deps.store.sync(connector)) ?? NEVER,
+      last: async () => {
+        const last = (await deps.store.sync(connector)) ?? NEVER;
+        const { whole_words, whole_missing } = last;
+        this.#whole = { whole_words, whole_missing };
+        return last;
+      },
       run: (last, stop) => this.#run(last, stop),
       trouble: (error) =>
         deps.log.warn(
@@ -64,7 +93,7 @@ export class CustomerSyncer {
   }
   /** State in the reply about the connector. */
   get state(): CustomerSync {
-    return { ...this.#schedule.state, whole_words: this.#wholeWords };
+    return { ...this.#schedule.state, whole_words: this.#whole.whole_words };
   }
   /** Starts a sync now, or after the one in progress. */
   start(): void {
@@ -72,11 +101,11 @@ export class CustomerSyncer {
   }
   /**
    * As `start`, for a person: reads all customers if the last attempt failed. `deletes`: reads all customers, and
-   * deletes those that are missing, however many.
+   * deletes those that are missing, unless they are clearly more than those of the list that was refused.
    */
   startFor({ deletes }: { readonly deletes: boolean }): void {
-    const whole = deletes || this.#wholeWords !== null || this.#wanted.whole;
-    this.#wanted = { whole, deletes: deletes || this.#wanted.deletes };
+    const accepted = deletes ? { missing: this.#whole.whole_missing } : this.#wanted.accepted;
+    this.#wanted = { person: true, accepted };
     this.start();
   }
   close(grace: AbortSignal): Promise<void> {
@@ -90,18 +119,18 @@ export class CustomerSyncer {
     // One that fails is tried again that day only for a person, so that changes go on.
     const today = dayOf(at);
     const isDaily = before.at === null || (dayOf(before.at) !== today && this.#wholeDay !== today);
-    const { whole, deletes } = this.#wanted;
-    this.#wanted = { whole: false, deletes: false };
-    const from = isDaily || whole ? null : before.cursor;
+    const { person, accepted } = this.#wanted;
+    this.#wanted = NOT_WANTED;
+    const isWhole = isDaily || accepted !== null || (person && this.#whole.whole_words !== null);
+    const from = isWhole ? null : before.cursor;
     if (from !== null) return this.#read(from, at, stop);
     this.#wholeDay = today;
     try {
       // The first list after a change of the settings may be that of another system.
-      const last = await this.#read(null, at, stop, deletes ? 'any' : before.at === null ? 'first' : 'few');
-      if (last !== null) this.#wholeWords = null;
-      return last;
+      return await this.#read(null, at, stop, accepted ?? (before.at === null ? 'first' : 'few'));
     } catch (error) {
-      this.#wholeWords = messageOf(error);
+      this.#whole = { ...this.#whole, whole_words: messageOf(error) };
+      await this.#deps.store.putSync(this.#connector, { ...before, ...this.#whole });
       throw error;
     }
   }
@@ -109,12 +138,7 @@ export class CustomerSyncer {
    * Reads the customers that changed after the cursor `from`; null: all of them, and then deletes the others, of which
    * `gone` limits the number.
    */
-  async #read(
-    from: string | null,
-    at: number,
-    stop: SyncStop,
-    gone: 'any' | 'first' | 'few' = 'few',
-  ): Promise<SyncRow | null> {
+  async #read(from: string | null, at: number, stop: SyncStop, gone: Gone = 'few'): Promise<SyncRow | null> {
     const { phonebook, store } = this.#deps;
     const seen = new NamedCustomers();
     let cursor = from;
@@ -146,16 +170,22 @@ export class CustomerSyncer {
     }
     // An empty first list is more likely a fault than an empty system.
     if (from === null && (gone !== 'first' || seen.size > 0)) {
-      const refused = await phonebook.removeOthers(this.#connector, seen, at, gone === 'few' ? MOST_GONE : 1);
+      const refused = await phonebook.removeOthers(this.#connector, seen, at, mostOf(gone, seen.size));
       // The rights of the user may list only some customers for a while: the site's own fields would be lost with the rest.
-      if (refused !== null)
+      if (refused !== null) {
+        this.#whole = { ...this.#whole, whole_missing: refused.found };
+        const accepted = typeof gone === 'object' ? gone.missing : null;
+        const most = accepted === null ? 'half' : `the ${accepted} that were accepted`;
         throw new SyncFailure(
-          `the list of all customers lacks ${refused.found} of the ${refused.all} in the phonebook, more than half, so none was deleted; if they are gone there, sync with delete_missing`,
+          `the list of all customers lacks ${refused.found} of the ${refused.all} in the phonebook, more than ${most}, so none was deleted`,
           REFUSED_SECONDS,
         );
+      }
     }
-    const last: SyncRow = { cursor, at, customers: seen.size };
+    const whole = from === null ? COMPLETE : this.#whole;
+    const last: SyncRow = { cursor, at, customers: seen.size, ...whole };
     await store.putSync(this.#connector, last);
+    this.#whole = whole;
     return last;
   }
   /**

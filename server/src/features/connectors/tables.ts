@@ -52,10 +52,21 @@ export interface EntriesTable {
   status: number | null;
   words: string | null;
 }
+/** The last sync of a connector that reached its last page. */
+export interface SyncsTable {
+  connector: number;
+  cursor: string | null;
+  /** Its start; null if there was none. */
+  at: number | null;
+  customers: number;
+  /** Why the last sync that read all customers failed; null after one that succeeded. */
+  whole_words: string | null;
+  /** Number of stored customers that the last refused list lacked; null after a list that was taken over. */
+  whole_missing: number | null;
+}
 export interface Tables {
   connectors: ConnectorsTable;
-  /** The last sync that reached its last page. `at`: its start. */
-  connector_syncs: { connector: number; cursor: string | null; at: number | null; customers: number };
+  connector_syncs: SyncsTable;
   /** Newest refresh token of a connector, if its system replaces the token at each use. */
   connector_tokens: { connector: number; refresh_token: string };
   connector_entries: EntriesTable;
@@ -121,6 +132,13 @@ export const migrations: readonly Migration[] = [
       );
       await db.schema.dropTable('connector_entries_before').execute();
       await createIndex(db.schema)`connector_entries_due on connector_entries (connector, state, next_at)`;
+    },
+  },
+  {
+    id: '0144-connector-whole-lists',
+    async up(db) {
+      await db.schema.alterTable('connector_syncs').addColumn('whole_words', 'text').execute();
+      await db.schema.alterTable('connector_syncs').addColumn('whole_missing', 'integer').execute();
     },
   },
 ];

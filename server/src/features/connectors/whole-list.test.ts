@@ -34,6 +34,14 @@ async function synced(t: TestContext, sync: string) {
       });
       return (await Promise.all(found)).flat();
     },
+    /** Waits until the first sync of the next day is refused. */
+    async refused(): Promise<void> {
+      await rig.clock.advance(midnight - rig.clock.now());
+      await until('the refusal', async () => {
+        await rig.clock.advance(60_000);
+        return REFUSAL.test((await state()).words ?? '');
+      });
+    },
     async ask(body?: object): Promise<void> {
       const { last_at } = await state();
       await rig.clock.advance(1_000);
@@ -46,18 +54,14 @@ async function synced(t: TestContext, sync: string) {
     },
   };
 }
-const REFUSAL = /lacks 3 of the 5 in the phonebook, more than half/;
+const REFUSAL = /lacks 3 of the 5 in the phonebook, more than half, so none was deleted$/;
 const midnight = Date.UTC(2026, 10, 22);
 
 test('connectors - a daily list that lacks most customers deletes none; changes go on, and its reason is shown until a list is taken over', async (t) => {
   const site = await synced(t, CRM_SYNC);
   const { crm, clock, state } = site;
   const others = crm.changes.splice(2);
-  await clock.advance(midnight - clock.now());
-  await until('the refusal', async () => {
-    await clock.advance(60_000);
-    return REFUSAL.test((await state()).words ?? '');
-  });
+  await site.refused();
   assert.deepEqual(await site.known(), [1, 2, 3, 4, 5]);
   crm.changes.push({ ...customer(9), rev: 'b1' });
   await clock.advance(3_600_000);
@@ -77,11 +81,7 @@ test('connectors - a person has a refused list read again, and accepts it by del
   const site = await synced(t, CRM_SYNC);
   const { crm, clock, state } = site;
   crm.changes.splice(2);
-  await clock.advance(midnight - clock.now());
-  await until('the refusal', async () => {
-    await clock.advance(60_000);
-    return REFUSAL.test((await state()).words ?? '');
-  });
+  await site.refused();
   await clock.advance(3_600_000);
   await until('the changes', async () => (await state()).words === null && !(await state()).running);
   await site.ask();
@@ -118,4 +118,44 @@ test('connectors - a system without a cursor: a list that lacks most customers, 
   await clock.advance(3_600_000);
   await until('the list', async () => (await state()).whole_words === null);
   assert.deepEqual(await site.known(), [1, 2, 3]);
+});
+
+test('connectors - a refused list is known after a restart, and so is the number of customers that a person accepts', async (t) => {
+  const site = await synced(t, CRM_SYNC);
+  const { crm, clock, state } = site;
+  crm.changes.splice(2);
+  await site.refused();
+  await clock.advance(3_600_000);
+  await until('the changes', async () => (await state()).words === null && !(await state()).running);
+  await site.restart();
+  await until('the reason', async () => REFUSAL.test((await state()).whole_words ?? ''));
+  assert.match(site.troubles(), /Small CRM: .*lacks 3 of the 5/, 'the health check names it');
+  await site.ask();
+  assert.match((await state()).words ?? '', REFUSAL, 'all customers were read again');
+  await site.restart();
+  await until('the reason', async () => REFUSAL.test((await state()).whole_words ?? ''));
+  crm.changes.splice(0);
+  await site.ask({ delete_missing: true });
+  assert.match(
+    (await state()).words ?? '',
+    /lacks 5 of the 5 .*, more than the 3 that were accepted, so none/,
+  );
+  assert.deepEqual(await site.known(), [1, 2, 3, 4, 5]);
+  await site.ask({ delete_missing: true });
+  await until('the deletion', async () => (await state()).whole_words === null);
+  assert.deepEqual([await site.known(), (await state()).words], [[], null]);
+  await site.restart();
+  await until('the last sync', async () => (await state()).last_at !== null);
+  assert.equal((await state()).whole_words, null);
+});
+
+test('connectors - an empty list is accepted by delete_missing only after it was refused', async (t) => {
+  const site = await synced(t, CRM_SYNC);
+  site.crm.changes.splice(0);
+  await site.ask({ delete_missing: true });
+  assert.match((await site.state()).words ?? '', /lacks 5 of the 5 in the phonebook, more than half/);
+  assert.deepEqual(await site.known(), [1, 2, 3, 4, 5]);
+  await site.ask({ delete_missing: true });
+  await until('the deletion', async () => (await site.state()).whole_words === null);
+  assert.deepEqual(await site.known(), []);
 });
