@@ -134,6 +134,7 @@ function createConnectorFeature(
     folders: { release: CONNECTOR_FILES, own: path.join(config.data, 'connectors') },
     publicUrl: config.publicUrl,
     country: config.siteCountry,
+    siteZone: config.siteZone,
   });
 }
 

@@ -157,6 +157,7 @@ async function tryFile(
       print(exchange, io);
     },
     missed: (reason) => io.write(`  no value: ${reason}`),
+    warn: (words) => io.write(`  ${words}`),
   });
   const recorded: object[] = [];
   let entry = id;

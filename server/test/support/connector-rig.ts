@@ -52,7 +52,7 @@ export function fileOf(text: string): ConnectorFile {
   if (file === null) throw new Error(JSON.stringify(findings, null, 1));
   return file;
 }
-/** Opens a connector that may call the loopback address; keeps its trace. */
+/** Opens a connector that may call the loopback address, at a site in Istanbul; keeps its trace. */
 export function openForTest(t: TestContext, text: string, settings: Readonly<Record<string, string>>) {
   const clock = createVirtualClock();
   const guard = createGuard(['127.0.0.1']);
@@ -61,11 +61,14 @@ export function openForTest(t: TestContext, text: string, settings: Readonly<Rec
   t.after(() => transport.close());
   const traced: TracedExchange[] = [];
   const missed: string[] = [];
+  const warned: string[] = [];
   const session = openConnector(fileOf(text), settings, {
     send: (request, signal) => transport.send(request, signal),
     clock,
     trace: (exchange) => traced.push(exchange),
     missed: (reason) => missed.push(reason),
+    siteZone: 'Europe/Istanbul',
+    warn: (words) => warned.push(words),
   });
-  return { session, clock, traced, missed, signal: new AbortController().signal };
+  return { session, clock, traced, missed, warned, signal: new AbortController().signal };
 }

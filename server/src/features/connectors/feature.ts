@@ -42,6 +42,8 @@ export interface ConnectorsOptions {
   readonly publicUrl: string;
   /** Country of the site, or empty (config.ts). */
   readonly country: string;
+  /** Time zone of the site, for systems that do not name their own; without it, that of the machine. */
+  readonly siteZone?: string;
   readonly resolve?: Resolve;
   readonly chance?: () => number;
 }
@@ -79,6 +81,7 @@ export async function createConnectors(options: ConnectorsOptions): Promise<Conn
     audit,
     guard,
     country,
+    siteZone: options.siteZone,
   });
   const stopped = () =>
     service.running.filter(({ session, keeper }) => session === null || keeper?.away != null);

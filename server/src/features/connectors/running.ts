@@ -40,6 +40,7 @@ export interface OpenDeps extends KeeperDeps {
   readonly folders: ConnectorFolders;
   readonly clock: Clock;
   readonly phonebook: PhonebookWriter;
+  readonly siteZone?: string | undefined;
   readonly reject: (connector: number, call: string) => void;
   /** Customer of a system with this number; null if the system knows none or does not answer in time. */
   readonly customerOf: (connector: number, number: string) => Promise<ConnectorCustomer | null>;
@@ -102,6 +103,8 @@ export async function openRunning(row: ConnectorRow, deps: OpenDeps): Promise<Ru
         clock: deps.clock,
         tokens: tokensOf(row.id, deps, closed.signal),
         missed: (reason) => log.debug({ reason }, 'an expression gave no value'),
+        siteZone: deps.siteZone,
+        warn: (words) => log.warn({}, words),
       },
     );
     const keeper =

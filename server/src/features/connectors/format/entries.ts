@@ -45,8 +45,8 @@ export interface ConnectorEntries {
   /** Searches the entry of a conversation after a create with unknown result; null if there is none. */
   find(subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone | null>>;
 }
-/** Limit of an entry's id in characters, equal to that for an id that a person enters. */
-const MAX_ID = 300;
+/** Limit of the id of an entry, a user or a live call in characters, equal to that for an id that a person enters. */
+export const MAX_ID = 300;
 const TOO_LONG = `the id of the entry has more than ${MAX_ID} characters`;
 export const text = (value: unknown): string | null =>
   (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : null;

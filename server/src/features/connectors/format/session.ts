@@ -1,4 +1,5 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
+import { machineZone } from '../../../core/zone.ts';
 import type { Send } from '../../../outbound/json.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { Attachments } from './attachments.ts';
@@ -9,7 +10,7 @@ import type { Connect, TokenStore } from './oauth.ts';
 import { customerOf, joinedNumbers } from './customers.ts';
 import type { ConnectorCustomer } from './customers.ts';
 import type { CompiledList, CompiledSearch, ConnectorFile, PushKind } from './compile.ts';
-import { Entries, done, failureOf, isDone, scopeOf, text, userScope } from './entries.ts';
+import { Entries, MAX_ID, done, failureOf, isDone, scopeOf, text, userScope } from './entries.ts';
 import type { CallView, ConnectorEntries, ConnectorUser, EntrySubject } from './entries.ts';
 import { readInbox } from './inbox.ts';
 import type { InboxMessage, InboxRead } from './inbox.ts';
@@ -36,9 +37,8 @@ const MAX_FOUND = 50;
 const MAX_ROWS = 5_000;
 /** Limit of pages of a list of users, because a faulty system may return pages without end. */
 const MAX_USER_PAGES = 200;
-/** Limits of a list of users, and of the id of a user or a live call in characters: both are kept in memory. */
+/** Limit of a list of users, which is kept in memory. */
 const MAX_USERS = 50_000;
-const MAX_ID = 300;
 /** Number of rows read before other work of the service runs. */
 const ROWS_AT_ONCE = 250;
 
@@ -66,6 +66,10 @@ export interface ConnectorDeps {
   readonly trace?: (exchange: TracedExchange) => void;
   /** Receives the reason of each expression that gave no value. */
   readonly missed?: (reason: string) => void;
+  /** Time zone of the site, for a system that does not name its own; without it, that of the machine. */
+  readonly siteZone?: string | undefined;
+  /** Receives what an administrator should correct in the system. */
+  readonly warn?: (words: string) => void;
 }
 /** One connected system with its settings. Verbs never throw; a verb that the file lacks is null. */
 export interface ConnectorSession {
@@ -165,7 +169,16 @@ export function openConnector(
   const requester = new Requester({ file, base, send, auth, secrets, trace: trace ?? null });
   const connect =
     file.auth.kind === 'oauth2' && file.auth.grant === 'code' && auth instanceof OAuth ? auth : null;
-  return new Session(file, { scope, requester, connect, clock });
+  const zone = file.zone
+    ? new SystemZone(file.zone, {
+        scope,
+        requester,
+        clock,
+        siteZone: deps.siteZone ?? machineZone(),
+        warn: deps.warn ?? (() => undefined),
+      })
+    : null;
+  return new Session(file, { scope, requester, connect, zone });
 }
 
 class Session implements ConnectorSession {
@@ -188,8 +201,8 @@ class Session implements ConnectorSession {
       scope,
       requester,
       connect,
-      clock,
-    }: { scope: Scope; requester: Requester; connect: Connect | null; clock: Pick<Clock, 'now'> },
+      zone,
+    }: { scope: Scope; requester: Requester; connect: Connect | null; zone: SystemZone | null },
   ) {
     this.connect = connect;
     this.#file = file;
@@ -207,7 +220,6 @@ class Session implements ConnectorSession {
           this.#create(create, { ...scope, new: { name, e164 }, ...userScope(user) }, signal)
       : null;
     this.users = users ? (signal) => this.#users(users, signal) : null;
-    const zone = file.zone ? new SystemZone(file.zone, { scope, requester, clock }) : null;
     this.entry = file.entry ? new Entries(file.entry, file.document.entry!, scope, requester, zone) : null;
     const [attach, written] = [file.entry?.attach, file.document.entry?.attach];
     this.attachments = attach && written ? new Attachments(attach, written, scope, requester) : null;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openForTest, startSystem } from '../../../../test/support/connector-rig.ts';
+import type { SystemAnswer } from '../../../../test/support/connector-rig.ts';
 import { loadConnector } from './load.ts';
 import { SAMPLE_CALL } from './verbs.ts';
 
@@ -49,15 +50,33 @@ test('connectors - the times of an entry are those of the zone of the system, in
   const failed = await entry.create(subject('', ''), signal);
   assert.equal(failed.kind, 'unsent', 'nothing was written');
   status = 200;
-  for (const wrong of ['Europe/Nowhere', null]) {
-    zone = wrong;
-    const refused = await entry.create(subject('', ''), signal);
-    assert.deepEqual(
-      [refused.kind, 'words' in refused && refused.words],
-      ['refused', 'the answer names no time zone'],
-    );
-  }
   assert.equal(system.asked.filter(({ path }) => path !== '/zone').length, sent);
+  zone = null;
+  await entry.update('1', subject('2026-12-31T23:30:00.000Z', ''), signal);
+  assert.deepEqual(written(), { at: '2027-01-01 05:00:00' }, 'the zone that the system named last');
+});
+
+test('connectors - entries have the times of the site where the system does not name its zone, which is logged once', async (t) => {
+  let answer: SystemAnswer = { status: 404, json: { message: 'no such method' } };
+  const system = await startSystem(t, ({ path }) => (path === '/zone' ? answer : { json: {} }));
+  const { session, clock, warned, signal } = openForTest(t, file(), { address: system.url });
+  const call = { ...SAMPLE_CALL, started_at: '2026-12-31T23:30:00.000Z', ended_at: '' };
+  const written = async (): Promise<unknown> => {
+    await session.entry!.create({ call }, signal);
+    return JSON.parse(system.asked.at(-1)!.body);
+  };
+  const asked = () => system.asked.filter(({ path }) => path === '/zone').length;
+  for (const _ of [1, 2]) assert.deepEqual(await written(), { at: '2027-01-01 02:30:00' });
+  assert.equal(asked(), 1);
+  answer = { json: { zone: 'Europe/Nowhere' } };
+  await clock.advance(3_600_000);
+  assert.deepEqual([await written(), asked()], [{ at: '2027-01-01 02:30:00' }, 2]);
+  assert.deepEqual(warned, [
+    'a system does not name its time zone (no such method): its entries have the times of Europe/Istanbul',
+  ]);
+  answer = { json: { zone: 'Asia/Kolkata' } };
+  await clock.advance(3_600_000);
+  assert.deepEqual(await written(), { at: '2027-01-01 05:00:00' });
 });
 
 test('connectors - a file that reads the zone without asking for it is refused when it is loaded', () => {
