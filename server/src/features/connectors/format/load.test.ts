@@ -196,12 +196,20 @@ test('connector file - a number in each of its forms, for ten countries', () => 
     ['+1 (202) 555-0123,,7', '+1 (202) 555-0123'],
     ['030 5555001 (Büro 2)', '030 5555001 ('],
     ['0305555001, 0305555002', '0305555001'],
+    ['4711 ext 12', '4711 '],
+    ['1234 (Büro 2)', '1234 ('],
+    ['12#345', '12'],
+    ['12;ext=345', '12'],
+    ['Ömer 0305555001 Ünal 2', 'Ömer 0305555001 '],
+    ['ext', 'ext'],
   ] as const)
     assert.equal(withoutExtension(stored), number);
   assert.equal(writeNumber('+12025550123', '(###) ###-####'), '(202) 555-0123');
   assert.equal(writeNumber('+4930901820', '(###) ###-####'), null);
   for (const stored of ['', 'anonymous', '1001', 'ext 5'])
     assert.ok(!endsAlike(stored, '+4930901820', 8), stored);
+  for (const stored of ['4711 ext 12', '4711 x12', '471 (Büro 112)', '4711;12'])
+    assert.ok(!endsAlike(stored, '+4930471112', 8), stored);
 });
 
 test('connector file - settings are checked, and secrets never shown in any spelling', () => {

@@ -32,11 +32,11 @@ export function writeNumbers(
 
 /**
  * First number of a text, up to what is written behind it: an extension (`ext. 4`, `x4`, `#4`, `,,4`, `;ext=4`, `DW 4`), a word or
- * another number. A separator before the fifth digit is part of the number (`030,5555001`).
+ * another number. A comma before the fifth digit is part of the number (`030,5555001`).
  */
-const NUMBER = /^((?:\D*\d){5}[^a-z#,;]*)[a-z#,;]/i;
+const NUMBER = /^\D*(?:\d[^\d\p{L}#;]*){1,4}(?:\d[^\p{L}#,;]*)?/u;
 /** The number without its extension, because the number of a caller has none. */
-export const withoutExtension = (text: string): string => NUMBER.exec(text)?.[1] ?? text;
+export const withoutExtension = (text: string): string => NUMBER.exec(text)?.[0] ?? text;
 const digitsOfStored = (text: string): string => withoutExtension(text).replaceAll(/[^0-9]/g, '');
 /** True if both numbers end in the same digits. `digits`: number of digits to compare. */
 export function endsAlike(stored: string, e164: string, digits: number): boolean {
