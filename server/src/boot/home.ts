@@ -118,7 +118,7 @@ export async function runHome(options: StandbyOptions): Promise<void> {
       await (stays ? exchange.release() : exchange.stop());
     });
     if (config.sharedFiles === null)
-      stack.use(followDeletions({ store, folder: engineSite.folders.recordings, clock, log }));
+      stack.use(followDeletions({ store, node: own, folder: engineSite.folders.recordings, clock, log }));
     const gate = new TermGate(() => files.unsettle());
     const { manager } = engineSite;
     let active: string | null = null;

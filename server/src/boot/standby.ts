@@ -101,7 +101,7 @@ interface Parts extends StandbyOptions {
 async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolean> {
   const { clock, config, log, nodes, say, signal, siteLog, store } = parts;
   const engineSite = await (parts.openEngineSite ?? openAsteriskSite)({ config, log, clock, say });
-  const { exchange } = engineSite;
+  const { exchange, folders } = engineSite;
   // The engine of a former leader keeps its calls until they end, but takes no new ones.
   const goOn = await exchange.retire().catch((error: unknown) => {
     log.warn({ error: messageOf(error) }, 'the engine of this node could not be set to refuse new calls');
@@ -140,7 +140,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     if (leads) await goOn().catch(() => undefined);
   });
   if (config.sharedFiles === null)
-    stack.use(followDeletions({ store, folder: engineSite.folders.recordings, clock, log }));
+    stack.use(followDeletions({ store, node: config.node!, folder: folders.recordings, clock, log }));
   const { renewal } = engineSite;
   const seen = await followOrdered({ renewal, data: config.data, clock, log }, stop.signal);
   const calls = new StandbyCalls(exchange);

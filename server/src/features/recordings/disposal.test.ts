@@ -65,8 +65,8 @@ test('recordings - the file of a deleted one that stays does not keep expired on
   const left: string[] = [];
   const disposal = createDisposal({
     store: {
-      known: async (names: readonly string[], states?: readonly string[]) =>
-        new Set(states === undefined ? names : [deleted]),
+      known: async (names: readonly string[], scope?: object) =>
+        new Set(scope === undefined ? names : [deleted]),
       missing: async () => [],
       before: async () => (left.length === 0 ? [{ id: '2', call: CALL, file: expired }] : []),
       leave: async (id: string) => void left.push(id),
@@ -82,6 +82,7 @@ test('recordings - the file of a deleted one that stays does not keep expired on
     },
     node: 'ast1',
     shared: false,
+    isHere: () => true,
     homes: () => [],
     conversations: { touch: async () => {} },
     audit: { record: async () => {} },

@@ -17,6 +17,11 @@ export interface DisposalDeps {
   readonly node: string;
   /** True if the folder holds the files of all nodes, false if only those of this node. */
   readonly shared: boolean;
+  /**
+   * False for a recording whose file is on the machine of another node. The folder of this node may then hold another recording with
+   * the same file name: names by rule of earlier versions lack the node.
+   */
+  readonly isHere: (row: RecordingRow) => boolean;
   /** Names of the home nodes. */
   readonly homes: () => readonly string[];
   readonly conversations: Pick<Conversations, 'touch'>;
@@ -56,6 +61,8 @@ const scopesOf = ({ shared, node, homes }: DisposalDeps): readonly Scope[] =>
         { node, states: ['stored'] },
         ...homes().map((home): Scope => ({ node: home, states: ['stored', 'missing'] })),
       ];
+/** Deleted recordings whose files were in the folder of `node`; null: of all nodes. */
+const deletedOf = (node: string | null): Scope => ({ node, states: ['expired', 'erased'] });
 /** Stores a missing recording whose file appeared later, e.g. because its folder was mounted again. */
 async function storeFound({ store, files, conversations }: DisposalDeps, row: RecordingRow): Promise<void> {
   const found = await files.look(row.file);
@@ -66,7 +73,7 @@ async function storeFound({ store, files, conversations }: DisposalDeps, row: Re
 }
 
 export function createDisposal(deps: DisposalDeps): Disposal {
-  const { store, files, conversations, audit, clock } = deps;
+  const { store, files, conversations, audit, clock, isHere } = deps;
   const log = deps.log.child({ part: 'recordings' });
   let orphans = 0;
 
@@ -84,7 +91,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
     const failures: unknown[] = [];
     for (const row of rows) {
       try {
-        const freed = await files.remove(row.file);
+        const freed = isHere(row) ? await files.remove(row.file) : null;
         bytes += freed ?? 0;
         if (row.state === state && freed === null) continue;
         await store.leave(row.id, state);
@@ -136,7 +143,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
     const look = async (names: readonly string[]): Promise<void> => {
       const valid = names.filter(isFileName);
       const known = await store.known(valid);
-      for (const row of await store.missing(valid)) await storeFound(deps, row);
+      for (const row of await store.missing(valid)) if (isHere(row)) await storeFound(deps, row);
       for (const name of names) {
         if (known.has(name)) continue;
         count += 1;
@@ -166,7 +173,11 @@ export function createDisposal(deps: DisposalDeps): Disposal {
     },
     async tidy(signal) {
       try {
-        const { failed, reason } = await removeDeleted(deps, signal);
+        const { failed, reason } = await removeDeleted(
+          deps,
+          deletedOf(deps.shared ? null : deps.node),
+          signal,
+        );
         if (failed > 0) warn(failed, reason);
         if (deps.days > 0) for (const scope of scopesOf(deps)) await expire(scope, signal);
         await readFiles(signal);
@@ -183,6 +194,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
  */
 export function followDeletions(deps: {
   readonly store: Pick<Store, 'db' | 'transaction'>;
+  readonly node: string;
   readonly folder: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -192,7 +204,7 @@ export function followDeletions(deps: {
   const stop = new AbortController();
   const parts = { store: openRecordingStore(deps.store), files: recordingFiles(folder, clock) };
   const round = async (): Promise<void> => {
-    const { failed, reason } = await removeDeleted(parts, stop.signal);
+    const { failed, reason } = await removeDeleted(parts, deletedOf(deps.node), stop.signal);
     if (failed > 0) throw reason;
   };
   const work = async (): Promise<void> => {
@@ -215,15 +227,16 @@ export function followDeletions(deps: {
     },
   };
 }
-/** Deletes files of recordings that were deleted while another node led the site. Returns the number of files that stay. */
+/** Deletes files of recordings that another node marked as deleted. Returns the number of files that stay. */
 async function removeDeleted(
   { store, files }: Pick<DisposalDeps, 'store' | 'files'>,
+  deleted: Scope,
   signal: AbortSignal,
 ): Promise<{ readonly failed: number; readonly reason: unknown }> {
   let failed = 0;
   let reason: unknown = null;
   const remove = async (names: readonly string[]): Promise<void> => {
-    for (const name of await store.known(names.filter(isFileName), ['expired', 'erased']))
+    for (const name of await store.known(names.filter(isFileName), deleted))
       await files.remove(name).catch((error: unknown) => {
         failed += 1;
         reason ??= error;

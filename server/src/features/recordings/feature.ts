@@ -108,8 +108,9 @@ export async function createRecordings(deps: RecordingsDeps): Promise<Recordings
     audioFiles: {
       async open(id) {
         const row = await store.byId(id);
-        const handle = row?.state === 'stored' ? await files.open(row.file) : null;
-        if (row === undefined || handle === null) return null;
+        if (row?.state !== 'stored' || !parts.isHere(row)) return null;
+        const handle = await files.open(row.file);
+        if (handle === null) return null;
         const { size: bytes } = await statOf(handle);
         if (bytes === 0 || (row.bytes !== null && row.bytes !== bytes)) {
           await handle.close();

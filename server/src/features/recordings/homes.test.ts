@@ -149,13 +149,16 @@ test('homes - recordings at a home node are deleted by rule, and its node delete
   await rig.later(DAY);
   assert.equal(await stateOf(rig, id), 'expired');
 
-  const kept = await rig.stored();
+  const kept = await rig.recordings().keeper.begin(rig.leg(FAR));
+  rig.left(FAR);
+  await rig.done();
   await rig.write(id, wav(8));
+  await rig.write(kept, wav(8));
   const { clock, folder, store } = rig;
-  await using _ = followDeletions({ store, folder, clock, log: silent });
+  await using _ = followDeletions({ store, node: 'far', folder, clock, log: silent });
   await until('the file to be deleted', async () => !(await rig.files()).includes(`${id}.wav`));
   await rig.recordings().index.erase((await rig.get(BOSS, '')).body.recordings.map((r) => r.call_id));
-  await rig.write(kept, wav(8));
+  assert.deepEqual(await rig.files(), [`${kept}.wav`]);
   await until('the file of an erased one to be deleted within the hour', async () => {
     await clock.advance(600_000);
     return (await rig.files()).length === 0;

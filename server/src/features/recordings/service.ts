@@ -128,8 +128,10 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
       const row = await found(actor.caller, id);
       if (isInterrupted(row) || (row.state === 'missing' && deps.isAtHome(row))) throw elsewhere(row);
       if (row.state !== 'stored') throw noAudio(row.state);
+      // The folder of this node may hold another recording with the same file name.
+      if (!deps.isHere(row)) throw elsewhere(row);
       const handle = await files.open(row.file);
-      if (handle === null) throw deps.isHere(row) ? noAudio('missing') : elsewhere(row);
+      if (handle === null) throw noAudio('missing');
       try {
         const { size } = await handle.stat();
         // The ETag is the hash of the stored file, which a file of another size does not match.

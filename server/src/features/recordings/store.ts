@@ -1,3 +1,4 @@
+import type { ExpressionBuilder } from 'kysely';
 import type { Store } from '../../ports/store.ts';
 import { timeOf } from './ids.ts';
 import { migrations } from './tables.ts';
@@ -49,8 +50,8 @@ export interface RecordingStore {
     from?: RecordingState,
   ): Promise<void>;
   leave(id: string, state: RecordingState): Promise<void>;
-  /** Those of `files` that have a recording, in one of `states` if given. */
-  known(files: readonly string[], states?: readonly RecordingState[]): Promise<Set<string>>;
+  /** Those of `files` that have a recording, in `scope` if given. */
+  known(files: readonly string[], scope?: Scope): Promise<Set<string>>;
   /** Recordings of `files` that count as missing. */
   missing(files: readonly string[]): Promise<RecordingRow[]>;
   sums(): Promise<{ state: RecordingState; count: number; bytes: number }[]>;
@@ -63,6 +64,15 @@ async function inParts<T, R>(values: readonly T[], read: (part: readonly T[]) =>
   for (let i = 0; i < values.length; i += AT_ONCE) all.push(...(await read(values.slice(i, i + AT_ONCE))));
   return all;
 }
+
+const inScope =
+  ({ node, states }: Scope) =>
+  (e: ExpressionBuilder<Tables, 'recordings'>) =>
+    e.and([
+      e('state', 'in', states),
+      // The semicolon is the character after the colon.
+      ...(node === null ? [] : [e('channel', '>=', `${node}:`), e('channel', '<', `${node};`)]),
+    ]);
 
 /** Runs the migrations. */
 export async function createRecordingStore(store: Store): Promise<RecordingStore> {
@@ -121,15 +131,15 @@ export function openRecordingStore(store: Pick<Store, 'db' | 'transaction'>): Re
       if (below !== undefined) query = query.where('id', '<', below);
       return query.execute();
     },
-    before({ node, states }, ms, limit, skip) {
-      const all = rows().where('state', 'in', states).where('started_ms', '<', ms);
-      const own =
-        node === null
-          ? all
-          : // The semicolon is the character after the colon.
-            all.where('channel', '>=', `${node}:`).where('channel', '<', `${node};`);
-      return own.orderBy('started_ms').orderBy('id').limit(limit).offset(skip).execute();
-    },
+    before: (scope, ms, limit, skip) =>
+      rows()
+        .where(inScope(scope))
+        .where('started_ms', '<', ms)
+        .orderBy('started_ms')
+        .orderBy('id')
+        .limit(limit)
+        .offset(skip)
+        .execute(),
     end: (id, ended_ms) =>
       change(id, (row) => {
         const end = Math.max(row.started_ms, Math.min(ended_ms, row.ended_ms ?? ended_ms));
@@ -162,10 +172,10 @@ export function openRecordingStore(store: Pick<Store, 'db' | 'transaction'>): Re
     async leave(id, state) {
       await db.updateTable('recordings').set({ state }).where('id', '=', id).execute();
     },
-    async known(files, states) {
+    async known(files, scope) {
       const found = await inParts(files, (part) => {
         const query = db.selectFrom('recordings').select('file').where('file', 'in', part);
-        return (states === undefined ? query : query.where('state', 'in', states)).execute();
+        return (scope === undefined ? query : query.where(inScope(scope))).execute();
       });
       return new Set(found.map((row) => row.file));
     },
