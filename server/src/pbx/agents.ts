@@ -183,11 +183,18 @@ export function beginTalk(s: State, t: Turn, offer: Offer): void {
 function* talksOf(s: State, extension: string): Generator<Talk> {
   for (let talk = s.talks.get(extension) ?? null; talk !== null; talk = talk.before) yield talk;
 }
-/** Removes an interrupted talk from those behind `talk`. */
-const without = (talk: Talk, gone: Talk): Talk =>
-  talk.before === null
-    ? talk
-    : { ...talk, before: talk.before === gone ? gone.before : without(talk.before, gone) };
+/** Replaces a talk of the agent, also one that another one interrupted. */
+function replaceTalk(s: State, extension: string, talk: Talk, by: Talk | null): void {
+  const replaced = (one: Talk | null): Talk | null =>
+    one === null ? null : one === talk ? by : { ...one, before: replaced(one.before) };
+  const present = replaced(s.talks.get(extension) ?? null);
+  if (present !== null) s.talks.set(extension, present);
+}
+/** `stays`: the agent's leg goes on without the queue call, after a transfer. */
+function endOrRemove(s: State, t: Turn, extension: string, talk: Talk, stays: boolean): void {
+  if (s.talks.get(extension) === talk) endTalk(s, t, extension, stays);
+  else replaceTalk(s, extension, talk, talk.before);
+}
 /** `stays`: the agent's leg goes on without the queue call, after a transfer. */
 function endTalk(s: State, t: Turn, extension: string, stays = false): void {
   const talk = s.talks.get(extension);
@@ -258,12 +265,14 @@ export function callPassedOn(
   by: string | null,
   kind: 'blind' | 'attended',
 ): void {
-  for (const [extension, talk] of s.talks) {
-    if (callOfTalk(s, talk) !== call) continue;
-    if (kind === 'attended' && by !== null && by !== extension) {
-      s.talks.set(extension, { ...talk, caller: null, transfer: 'joined' });
-    } else if (talk.transfer === 'unknown') endTalk(s, t, extension, true);
-    else if (talk.transfer === null) s.talks.set(extension, { ...talk, transfer: 'own' });
+  for (const extension of s.talks.keys()) {
+    for (const talk of talksOf(s, extension)) {
+      if (callOfTalk(s, talk) !== call) continue;
+      if (kind === 'attended' && by !== null && by !== extension)
+        replaceTalk(s, extension, talk, { ...talk, caller: null, transfer: 'joined' });
+      else if (talk.transfer === 'unknown') endOrRemove(s, t, extension, talk, true);
+      else if (talk.transfer === null) replaceTalk(s, extension, talk, { ...talk, transfer: 'own' });
+    }
   }
 }
 /** Leg with which the extension talks, preferably in `call`. */
@@ -322,17 +331,13 @@ export function agentReleased(s: State, t: Turn, event: EngineEventOf<'agent.rel
   const stays = event.reason === 'transfer';
   const extension = s.queues.get(queue)?.members.get(iface)?.extension ?? talkerOf(s, queue, iface);
   if (extension === null) return;
-  const talk = s.talks.get(extension);
+  const talks = [...talksOf(s, extension)];
   const isIt = (one: Talk): boolean => one.caller === event.caller || one.agent === event.agent;
-  if (talk !== undefined && !isIt(talk)) {
-    for (const other of talksOf(s, extension)) {
-      if (other !== talk && isIt(other)) return void s.talks.set(extension, without(talk, other));
-    }
-  }
+  const talk = talks.find(isIt) ?? talks[0];
   if (talk?.queue !== queue || talk.interface !== iface || talksOn(talk)) return;
   if (talk.transfer === null && (stays || companyOf(s, extension, talk) === 'other'))
-    s.talks.set(extension, { ...talk, transfer: 'unknown' });
-  else endTalk(s, t, extension, stays);
+    replaceTalk(s, extension, talk, { ...talk, transfer: 'unknown' });
+  else endOrRemove(s, t, extension, talk, stays);
 }
 /** Party that the agent talks to; `other` means that a transfer happened before the engine reported it. */
 function companyOf(s: State, extension: string, talk: Talk): 'caller' | 'other' | null {
