@@ -102,7 +102,7 @@ test('pbx queue places - the transferee gives up: its visit is abandoned, the of
   assert.deepEqual(types(ofQueue(scene)).slice(3), ['queue.caller_abandoned', 'offer.canceled']);
 });
 
-test('pbx queue places - a restart of the service finds the visit of the transferee', () => {
+test('pbx queue places - a restart of the service finds the visit of the transferee and the offer that rings', () => {
   const scene = new Scene();
   passedOn(scene);
   const model = createModel();
@@ -113,7 +113,11 @@ test('pbx queue places - a restart of the service finds the visit of the transfe
   const published = after.snapshot(
     {
       ...snapshot(),
-      channels: [channel('a', { endpoint: 'trunk', state: 'up', caller: ANN })],
+      channels: [
+        channel('a', { endpoint: 'trunk', state: 'up', caller: ANN }),
+        channel('l', { kind: 'local', pair: 'l', of: 'a' }),
+        channel('d', { endpoint: '1003', state: 'ringing', of: 'a' }),
+      ],
       queues: [
         {
           name: 'support',
@@ -126,11 +130,19 @@ test('pbx queue places - a restart of the service finds the visit of the transfe
     'connect',
   );
   assert.deepEqual(
-    types(published).filter((type) => type.startsWith('queue.')),
+    types(published).filter((type) => /^(queue|offer)\./.test(type)),
     [],
   );
   assert.deepEqual(
     model.view.queue('support')?.callers.map((c) => [c.leg, c.party]),
     [[chan('2'), ANN]],
   );
+  after.send({ type: 'queue.caller_left', queue: 'support', channel: chan('a') });
+  after.send({ type: 'offer.accepted', ...RING, caller: chan('a'), hold_seconds: 7, ring_seconds: 3 });
+  const offerOf = ({ published: all }: Scene, type: string) =>
+    all.flatMap((e) => (e.type === type ? [(e.data as { offer_id: string }).offer_id] : []));
+  assert.equal(offerOf(scene, 'offer.created').length, 1);
+  assert.deepEqual(offerOf(after, 'offer.created'), []);
+  assert.deepEqual(offerOf(after, 'offer.accepted'), offerOf(scene, 'offer.created'));
+  assert.equal(model.view.agent('1003')?.summary.engagement, 'talking');
 });

@@ -181,13 +181,26 @@ export function callerReplaced(s: State, t: Turn, second: ChannelId, transferee:
   touchQueue(s, queue);
   setChannel(s, t, before, { queued: null });
   setChannel(s, t, ch, { queued: visit.queue });
-  for (const offer of offersOf(s, second)) {
-    if (offer.caller !== second) continue;
-    s.offers.set(offer.id, { ...offer, caller: transferee });
-    takeFrom(s.offersOf, second, offer.id);
-    addTo(s.offersOf, transferee, offer.id);
-  }
+  for (const offer of offersOf(s, second)) if (offer.caller === second) moveOffer(s, offer, transferee);
   tellPlace(s, t, queue, replaced);
+}
+/** The ring goes on for the channel that replaced its caller. */
+function moveOffer(s: State, offer: Offer, caller: ChannelId): void {
+  s.offers.set(offer.id, { ...offer, caller });
+  takeFrom(s.offersOf, offer.caller, offer.id);
+  addTo(s.offersOf, caller, offer.id);
+}
+/**
+ * Gives an offer whose caller does not wait any more to another caller of the same call in its queue: the place was passed
+ * on, and the id of an offer restored from the journal names the former caller. False if none waits.
+ */
+export function offerPassedOn(s: State, offer: Offer): boolean {
+  for (const [queue, visit] of callersOf(s, callOf(s, offer) as CallId)) {
+    if (queue.name !== offer.queue) continue;
+    moveOffer(s, offer, visit.channel);
+    return true;
+  }
+  return false;
 }
 
 /** Applies the engine's priorities and positions; emits an event for each caller out of its usual order. */

@@ -24,6 +24,7 @@ import {
   closePublished,
   closeVisit,
   leftForPlace,
+  offerPassedOn,
   orderCallers,
   takenFor,
 } from './queues.ts';
@@ -135,7 +136,8 @@ function seeQueues(s: State, t: Turn, snapshot: EngineSnapshot, present: Readonl
     s.queueList = null;
   }
   for (const offer of s.offers.values()) {
-    const rings = present.has(offer.agent) && where.get(offer.caller) === offer.queue;
+    const rings =
+      present.has(offer.agent) && (where.get(offer.caller) === offer.queue || offerPassedOn(s, offer));
     if (!rings) closeOffer(s, t, offer, 'canceled');
   }
 }
