@@ -90,6 +90,7 @@ export async function createEngineSide(parts: EngineParts, stack: AsyncDisposabl
     engine,
     live: live.view,
     publishedQueues: () => model.publishedQueues,
+    adoptQueues: model.adoptQueues,
     liveChanged: () => live.changed(),
     loop,
     /** State of the engine in the topic `system`. */

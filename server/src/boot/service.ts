@@ -142,6 +142,7 @@ async function beginLoop(
   stack: AsyncDisposableStack,
 ): Promise<void> {
   const {
+    adoptQueues,
     agents,
     callbacks,
     bus,
@@ -205,7 +206,14 @@ async function beginLoop(
   stack.defer(directory.onChange(() => loop.tell(siteEvent(directory.config(), clock.now()))));
   const settings = () => directory.config().queues;
   stack.defer(
-    followQueues({ directory, settings, published: publishedQueues(), publish: loop.publish, clock }),
+    followQueues({
+      directory,
+      settings,
+      published: publishedQueues(),
+      adopt: adoptQueues,
+      publish: loop.publish,
+      clock,
+    }),
   );
   await agents.ensureSeedMembers(dynamicMembers(directory.config()));
 }

@@ -73,8 +73,8 @@ export interface OpenFacts {
   readonly signed: Map<string, EventData<'phone.signed_in'>>;
   /** Switched time conditions, by name. */
   readonly switches: Map<string, 'open' | 'closed'>;
-  /** Settings of each queue, by name. */
-  readonly queues: Map<string, PublishedQueue>;
+  /** Settings of each queue, by name; null if an earlier version wrote the checkpoint. */
+  queues: Map<string, PublishedQueue> | null;
   /** Occupied slots, by leg: two engines may have slots with the same number. */
   readonly parked: Map<string, PublishedSlot>;
 }
@@ -155,10 +155,10 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
       visits.delete(event.data.leg_id);
       return;
     case 'queue.changed':
-      facts.queues.set(event.data.queue, event.data);
+      facts.queues?.set(event.data.queue, event.data);
       return;
     case 'queue.removed':
-      facts.queues.delete(event.data.queue);
+      facts.queues?.delete(event.data.queue);
       return;
     case 'offer.created': {
       const { offer_id, queue, call_id, extension, member } = event.data;
@@ -327,7 +327,7 @@ export function writeFacts(
     parked: [...facts.parked],
     signed: [...facts.signed],
     switches: [...facts.switches],
-    queues: [...facts.queues],
+    ...(facts.queues === null ? {} : { queues: [...facts.queues] }),
   });
 }
 function* pieces(lists: Readonly<Record<string, readonly unknown[]>>): Generator<string> {
@@ -353,8 +353,8 @@ function readCall(
 /** Reads a text of `writeFacts`; a text of an unknown version gives empty facts. */
 export function readFacts(text: string | null): OpenFacts {
   if (text === null) return noFacts();
-  const read = JSON.parse(text) as { version?: unknown; ended: string[] } & {
-    [K in Exclude<keyof OpenFacts, 'ended'>]: [string, never][];
+  const read = JSON.parse(text) as { version?: unknown; ended: string[]; queues?: [string, never][] } & {
+    [K in Exclude<keyof OpenFacts, 'ended' | 'queues'>]: [string, never][];
   };
   if (read.version !== 1) return noFacts();
   return {
@@ -371,6 +371,6 @@ export function readFacts(text: string | null): OpenFacts {
     trunks: new Map(read.trunks ?? []),
     signed: new Map(read.signed ?? []),
     switches: new Map(read.switches ?? []),
-    queues: new Map(read.queues ?? []),
+    queues: read.queues === undefined ? null : new Map(read.queues),
   };
 }

@@ -73,8 +73,10 @@ const NO_FACTS: ReadonlySet<ModelInput['type']> = new Set([
 export interface PbxModel extends LiveModel {
   /** Internal state, for tests and metrics. */
   readonly state: Readonly<State>;
-  /** Settings of each queue by its newest event in the journal. */
-  readonly publishedQueues: ReadonlyMap<string, PublishedQueue>;
+  /** Settings of each queue by its newest event in the journal; null if an earlier version wrote the checkpoint, without them. */
+  readonly publishedQueues: ReadonlyMap<string, PublishedQueue> | null;
+  /** Stores the settings of all queues as if events had published them. */
+  readonly adoptQueues: (queues: ReadonlyMap<string, PublishedQueue>) => void;
 }
 
 /**
@@ -133,6 +135,9 @@ export function createModel(): PbxModel {
     },
     get publishedQueues() {
       return facts.queues;
+    },
+    adoptQueues(queues) {
+      facts.queues = new Map(queues);
     },
     step(event) {
       const observed = event.type === 'engine.snapshot' ? 'resync' : 'live';

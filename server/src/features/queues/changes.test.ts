@@ -22,7 +22,11 @@ const dataOf = (settings: QueueSettings): EventData<'queue.changed'> => {
 };
 
 /** A site whose queues are `begin` at the start of the service. */
-function rig(begin: readonly QueueSettings[], published: ReadonlyMap<string, EventData<'queue.changed'>>) {
+function rig(
+  begin: readonly QueueSettings[],
+  published: ReadonlyMap<string, EventData<'queue.changed'>> | null,
+  adopt: (queues: ReadonlyMap<string, EventData<'queue.changed'>>) => void = () => assert.fail('adopted'),
+) {
   let queues = begin;
   let changed = (): void => undefined;
   let stopped = false;
@@ -36,6 +40,7 @@ function rig(begin: readonly QueueSettings[], published: ReadonlyMap<string, Eve
     },
     settings: () => queues,
     published,
+    adopt,
     publish: (some) => events.push(...some),
     clock: createVirtualClock(),
   });
@@ -87,4 +92,22 @@ test('queues - a change while the service was stopped is published at its start,
     ],
   );
   assert.deepEqual(start(queues, events).events, []);
+});
+
+test('queues - the first start with the checkpoint of an earlier version publishes nothing, the second one what changed since', () => {
+  const { queues: _, ...earlier } = JSON.parse(checkpointOf(createModel())) as Record<string, unknown>;
+  const first = createModel();
+  first.restore(JSON.stringify(earlier), []);
+  const site = rig([queue('support'), queue('sales')], first.publishedQueues, first.adoptQueues);
+  assert.deepEqual(site.events, []);
+  const second = createModel();
+  second.restore(checkpointOf(first), []);
+  const after = rig([queue('support', 'Help')], second.publishedQueues);
+  assert.deepEqual(
+    after.seen().map(([type, subject]) => [type, subject]),
+    [
+      ['queue.removed', 'queues/sales'],
+      ['queue.changed', 'queues/support'],
+    ],
+  );
 });
