@@ -22,6 +22,14 @@ export interface CrmChange {
   readonly rev: string;
   readonly gone: boolean;
 }
+/** Customer `n` below 10 with a number of its own. */
+export const crmCustomer = (n: number): CrmChange => ({
+  id: `${n}`,
+  rev: `a${n}`,
+  name: `Name ${n}`,
+  phone: `030555500${n}`,
+  gone: false,
+});
 /**
  * Fault of a CRM's reply: `lost` processes the request and closes the connection, `away` closes it first, `silent`
  * processes it and never answers, `lies` does nothing and answers 200 with an error in it; a number is that status

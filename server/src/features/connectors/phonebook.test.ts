@@ -7,7 +7,7 @@ import { silent } from '../../core/log.ts';
 import { createModel } from '../../pbx/model.ts';
 import { wireCall } from '../../pbx/wire-call.ts';
 import { connectorsRig } from '../../../test/support/connectors-rig.ts';
-import { CRM_SYNC, crmFile } from '../../../test/support/crm.ts';
+import { CRM_SYNC, crmCustomer, crmFile } from '../../../test/support/crm.ts';
 import type { CrmChange, Mood } from '../../../test/support/crm.ts';
 import { fixtureAuthenticator } from '../../../test/support/host-fixture.ts';
 import { Scene, call } from '../../../test/support/model-scene.ts';
@@ -22,13 +22,6 @@ async function lookup({ call: ask }: Rig, number = NUMBER) {
   const reply = await ask('GET', `phonebook/lookup?number=${encodeURIComponent(number)}`);
   return LookupReply.parse(reply.json).customers;
 }
-const customer = (n: number): CrmChange => ({
-  id: `${n}`,
-  rev: `a${n}`,
-  name: `Name ${n}`,
-  phone: `030555500${n}`,
-  gone: false,
-});
 const asked = ({ crm }: Rig) => crm.requests.filter((request) => request === 'GET /customers').length;
 
 test('connectors - a call of an unknown number rings: the name in the CRM is in the live call, and the call waits for nothing', async (t) => {
@@ -317,7 +310,7 @@ test('connectors - a sync brings all customers page by page, then what changed; 
 test('connectors - a page that the system is too busy for is read again, and the sync goes on from there', async (t) => {
   const rig = await connectorsRig(t);
   const { crm } = rig;
-  crm.changes.push(...[1, 2, 3, 4, 5].map(customer));
+  crm.changes.push(...[1, 2, 3, 4, 5].map(crmCustomer));
   const pages = () => crm.requests.filter((request) => request === 'GET /changes').length;
   crm.retryAfter = '60';
   // The second page fails three times, the third one once.
@@ -343,7 +336,7 @@ test('connectors - a page that the system is too busy for is read again, and the
 test('connectors - a sync that is asked for meanwhile does not shorten the wait for a busy page', async (t) => {
   const rig = await connectorsRig(t);
   const { crm } = rig;
-  crm.changes.push(...[1, 2, 3, 4, 5].map(customer));
+  crm.changes.push(...[1, 2, 3, 4, 5].map(crmCustomer));
   const pages = () => crm.requests.filter((request) => request === 'GET /changes').length;
   crm.retryAfter = '60';
   crm.mood = (request) => (request === 'GET /changes' && pages() === 2 ? 503 : 'works');
@@ -362,7 +355,7 @@ test('connectors - a sync that is asked for meanwhile does not shorten the wait 
 test('connectors - the first sync of a day reads all customers: one that was deleted, merged or renamed leaves the phonebook', async (t) => {
   const rig = await connectorsRig(t);
   const { crm } = rig;
-  crm.changes.push(...[1, 2, 3].map(customer));
+  crm.changes.push(...[1, 2, 3].map(crmCustomer));
   await rig.create('find', { source: crmFile() + CRM_SYNC });
   const state = async () => (await rig.list())[0]!.sync!;
   await until('the first sync', async () => (await state()).last_at !== null);

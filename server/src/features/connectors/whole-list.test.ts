@@ -4,21 +4,13 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { LookupReply } from '@offhook/contract/phonebook.ts';
 import { connectorsRig } from '../../../test/support/connectors-rig.ts';
-import { CRM_SYNC, crmFile } from '../../../test/support/crm.ts';
-import type { CrmChange } from '../../../test/support/crm.ts';
+import { CRM_SYNC, crmCustomer, crmFile } from '../../../test/support/crm.ts';
 import { until } from '../../../test/support/until.ts';
 
-const customer = (n: number): CrmChange => ({
-  id: `${n}`,
-  rev: `a${n}`,
-  name: `Name ${n}`,
-  phone: `030555500${n}`,
-  gone: false,
-});
 /** A site whose phonebook has the customers 1 to 5 of the system. */
 async function synced(t: TestContext, sync: string) {
   const rig = await connectorsRig(t);
-  rig.crm.changes.push(...[1, 2, 3, 4, 5].map(customer));
+  rig.crm.changes.push(...[1, 2, 3, 4, 5].map(crmCustomer));
   await rig.create('find', { source: crmFile() + sync });
   const state = async () => (await rig.list())[0]!.sync!;
   await until('the first sync', async () => (await state()).last_at !== null);
@@ -63,7 +55,7 @@ test('connectors - a daily list that lacks most customers deletes none; changes 
   const others = crm.changes.splice(2);
   await site.refused();
   assert.deepEqual(await site.known(), [1, 2, 3, 4, 5]);
-  crm.changes.push({ ...customer(9), rev: 'b1' });
+  crm.changes.push({ ...crmCustomer(9), rev: 'b1' });
   await clock.advance(3_600_000);
   await until('the changes', async () => (await site.known()).includes(9) && !(await state()).running);
   const { words, whole_words } = await state();
@@ -114,7 +106,7 @@ test('connectors - a system without a cursor: a list that lacks most customers, 
     );
     assert.deepEqual(await site.known(), [1, 2, 3, 4, 5]);
   }
-  crm.changes.push(...[1, 2, 3].map(customer));
+  crm.changes.push(...[1, 2, 3].map(crmCustomer));
   await clock.advance(3_600_000);
   await until('the list', async () => (await state()).whole_words === null);
   assert.deepEqual(await site.known(), [1, 2, 3]);
