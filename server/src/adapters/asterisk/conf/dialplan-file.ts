@@ -129,7 +129,7 @@ const call = ({ caller, announce, announced, answered }: RecordingSteps): ConfTe
       ...NOBODY_TOOK_IT,
     ]),
   ]);
-/** A queue that also rings agents in a call (`ring_in_use`) does not look at do not disturb. */
+/** A queue with `ring_in_use` ignores the state of its members, so do not disturb is checked here. */
 const queueAgent = ({ answered }: RecordingSteps): readonly ConfText[] => [
   conf`GotoIf(${wantsNone}?busy)`,
   conf`Gosub(own-devices,$\{EXTEN},1)`,
@@ -148,10 +148,18 @@ const NOBODY: readonly ConfText[] = [conf`Playback(vm-nobodyavail)`, conf`Hangup
  * step.
  */
 const left = (status: ConfText): ConfText => conf`CELGenUserEvent(${QUEUE_LEFT},${status})`;
-/** Last steps before a queue. */
-const enter = (q: SiteQueue, recording: RecordingSteps): readonly ConfText[] => {
+/** Steps after a queue. */
+const leave = (q: SiteQueue, plan: CallPlan): readonly ConfText[] => [
+  left(conf`$\{QUEUESTATUS}`),
+  ...(q.otherwise === null ? NOBODY : destinationSteps(q.otherwise, plan, `queue ${q.name}: otherwise`)),
+];
+/**
+ * Last steps before a queue. Until 0.1.0 the Queue was in place of the Goto, and a caller who waits during the update of the service
+ * continues at the step after it. Remove the steps after the Goto when the service is no longer updated from 0.1.0.
+ */
+const enter = (q: SiteQueue, plan: CallPlan, recording: RecordingSteps): readonly ConfText[] => {
   const name = slug(q.name, 'a queue name');
-  return [...recording.queue(name), conf`Goto(wait-${name},${EXTEN},1)`];
+  return [...recording.queue(name), conf`Goto(wait-${name},${EXTEN},1)`, ...leave(q, plan)];
 };
 /**
  * A caller waits in the queue, and hears an announcement if no agent answered. After the queue the engine continues at the next
@@ -165,8 +173,7 @@ function waiting(q: SiteQueue, plan: CallPlan): ConfText {
   return context(conf`wait-${name}`, [
     exten(conf`_X!`, [
       conf`Queue(${name},C${calledPhone}${callingPhone},,,${wait},,,,$\{CUT(EXTEN,*,2)})`,
-      left(conf`$\{QUEUESTATUS}`),
-      ...(q.otherwise === null ? NOBODY : destinationSteps(q.otherwise, plan, `queue ${name}: otherwise`)),
+      ...leave(q, plan),
     ]),
   ]);
 }
@@ -178,7 +185,7 @@ const queue = (q: SiteQueue, plan: CallPlan, recording: RecordingSteps): ConfTex
       ? []
       : [conf`Playback(${soundStep(plan.site, q.announcement, `queue ${q.name}: announcement`)})`]),
     ...recording.caller,
-    ...enter(q, recording),
+    ...enter(q, plan, recording),
   ]);
 /** Destination of callers that a supervisor moves out of a queue: `<number>*<position>*<priority>`, position 0 for the end. */
 const movedTo = (q: SiteQueue): ConfText => conf`_${dialled(q.number, `queue ${q.name}: number`)}*X.`;
@@ -187,7 +194,7 @@ const moved = (q: SiteQueue, plan: CallPlan, recording: RecordingSteps): ConfTex
     // A caller that another engine moves here arrives by a new call.
     ...((plan.site.engines ?? []).length === 0 ? [] : [conf`Answer()`]),
     conf`Set(QUEUE_PRIO=$\{CUT(EXTEN,*,3)})`,
-    ...enter(q, recording),
+    ...enter(q, plan, recording),
   ]);
 const SERVICE: Record<SiteService['kind'], readonly ConfText[]> = {
   echo: [

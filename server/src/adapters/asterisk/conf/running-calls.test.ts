@@ -1,5 +1,7 @@
 /** Calls that wait or ring while an apply changes what they wait for, on a real engine. */
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { nodeId } from '@offhook/contract/ids.ts';
 import type { Site } from '../../../ports/site.ts';
@@ -10,7 +12,7 @@ import { PASSWORD, company, queue, ringGroup } from '../../../../test/support/re
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 import { until } from '../../../../test/support/until.ts';
-import { celFile } from './instance.ts';
+import { celFile, etcDir } from './instance.ts';
 
 const otherwise = { kind: 'extension', key: '1008' } as const;
 /** Longer than an apply takes on a slow machine. */
@@ -33,19 +35,22 @@ const apply = async (site: Site): Promise<void> => {
   await engine.write(site);
   await engine.cli('dialplan reload');
 };
+const outcomes = (): readonly string[] =>
+  recordedIn(nodeId('ast1'), celFile(engine.instance)).flatMap((r) => r.facts.queue_status ?? []);
+/** Outcomes that were checked before. */
+let seen = 0;
+const isWaiting = (): Promise<unknown> =>
+  until('the caller waits', async () => /Callers: *\n? *1\./.test(await engine.cli('queue show late')));
 
 test('conf/running-calls - a caller who waits goes on where the changed queue says, and the reason is recorded', async () => {
   await using caller = await phone('1001');
   await using other = await phone('1008');
-  const outcomes = (): readonly string[] =>
-    recordedIn(nodeId('ast1'), celFile(engine.instance)).flatMap((r) => r.facts.queue_status ?? []);
   const changed = queue({
     ...late,
     number: '531',
     announcement: { built_in: 'hello-world' },
     recording: 'always',
   });
-  let seen = 0;
   for (const [from, to] of [
     [queue(late), changed],
     [changed, queue(late)],
@@ -53,10 +58,39 @@ test('conf/running-calls - a caller who waits goes on where the changed queue sa
     await apply(company({ queues: [from] }));
     const call = await caller.invite(from.number);
     await call.answered();
-    await until('the caller waits', async () =>
-      /Callers: *\n? *1\./.test(await engine.cli('queue show late')),
-    );
+    await isWaiting();
     await apply(company({ queues: [to] }));
+    await (await other.incoming(call)).answer();
+    await until('the outcome in the records', () => outcomes().length > seen);
+    assert.deepEqual(outcomes().slice(seen), ['timeout']);
+    seen += 1;
+    await call.hangup();
+  }
+});
+
+test('conf/running-calls - a caller who waits by the dialplan of 0.1.0 goes on where the queue says', async () => {
+  await using caller = await phone('1001');
+  await using other = await phone('1008');
+  const site = company({ queues: [queue(late)] });
+  for (const moved of [false, true]) {
+    await apply(site);
+    const file = path.join(etcDir(engine.instance), 'extensions.conf');
+    const text = await readFile(file, 'utf8');
+    const former = text.replaceAll('Goto(wait-late,${EXTEN},1)', `Queue(late,C,,,${WAIT})`);
+    assert.notEqual(former, text);
+    await writeFile(file, former);
+    await engine.cli('dialplan reload');
+    const call = await caller.invite(late.number);
+    await call.answered();
+    await isWaiting();
+    if (moved) {
+      const [channel] = /PJSIP\/1001-[^!]+/.exec(await engine.cli('core show channels concise'))!;
+      await engine.cli(`channel redirect ${channel} queue-moved,${late.number}*0*0,1`);
+      await until('the moved caller waits', async () =>
+        /!queue-moved!530\*0\*0![0-9]+!Up!Queue!/.test(await engine.cli('core show channels concise')),
+      );
+    }
+    await apply(site);
     await (await other.incoming(call)).answer();
     await until('the outcome in the records', () => outcomes().length > seen);
     assert.deepEqual(outcomes().slice(seen), ['timeout']);
