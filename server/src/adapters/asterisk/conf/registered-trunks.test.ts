@@ -60,6 +60,10 @@ test('conf/registered-trunks - a user name of digits is a number as any other', 
     ['1234567e0', true],
     ['acme.de', true],
     ['e1234567', true],
+    ['1234567-e0', true],
+    // The engine ignores the hyphens of both.
+    ['1234567-0', false],
+    ['h-', false],
     ['4930555', false],
     ['+4930555', false],
     ['_X.', false],
@@ -68,4 +72,10 @@ test('conf/registered-trunks - a user name of digits is a number as any other', 
     const dialplan = renderCompany(company({ trunks: [north(username)] })).get('extensions.conf')!;
     assert.equal(dialplan.includes(`exten => ${username},1,Set(OFFHOOK_CALLED`), named, username);
   }
+});
+
+test('conf/registered-trunks - no call passes the steps of arriving calls twice', () => {
+  const dialplan = renderCompany(company({ trunks: [north('1234567e0')] })).get('extensions.conf')!;
+  assert.match(dialplan, /^\[from-trunk-north\]$/m);
+  assert.doesNotMatch(dialplan, /Goto\(from-trunk-north,/);
 });

@@ -338,18 +338,22 @@ const callerBegins = (caller: string, what: string): ConfText => {
 };
 /**
  * A carrier sends the calls of a registration to the user name of its account, which may have letters; the called number is then
- * in the To header, else it is that of the trunk.
+ * in the To header, else it is that of the trunk. The engine ignores hyphens when it compares: a name of digits and hyphens would
+ * match a number, and `h-` the end of a call. `arrived` are the steps of a call to a number.
  */
-function arrivalByName(t: SiteTrunk): readonly ConfText[] {
+function arrivalByName(
+  t: SiteTrunk,
+  arrived: (called: ConfText) => readonly ConfText[],
+): readonly ConfText[] {
   const user = t.register ? (t.login?.username ?? '') : '';
-  if (!/^(?=.*[A-Za-z._-])[A-Za-z0-9]./.test(user)) return [];
+  if (!/^(?=.*[A-Za-z._])[A-Za-z0-9]-*[^-]/.test(user)) return [];
   return [
     exten(loginName(user, `trunk ${t.name}: user name`), [
       conf`Set(OFFHOOK_CALLED=$\{PJSIP_HEADER(read,To)})`,
       conf`Set(OFFHOOK_CALLED=$\{CUT(OFFHOOK_CALLED,@,1)})`,
       conf`Set(OFFHOOK_CALLED=$\{CUT(OFFHOOK_CALLED,:,2)})`,
       conf`ExecIf(${isNumber(conf`OFFHOOK_CALLED`)}?NoOp():Set(OFFHOOK_CALLED=${ownNumber(t) ?? conf`0`}))`,
-      conf`Goto(${arrivals(t)},$\{OFFHOOK_CALLED},1)`,
+      ...arrived(conf`$\{OFFHOOK_CALLED}`),
     ]),
   ];
 }
@@ -359,18 +363,17 @@ function arrivalContexts(t: SiteTrunk, site: Site): ConfText {
   const nameOf = (i: number): ConfText =>
     // The index comes first; after the name it could be read as the name of another trunk.
     i === layers.length ? conf`unrouted` : conf`numbers-${number(i + 1)}-${endpointOf(t)}`;
-  const entry = context(arrivals(t), [
-    exten(ANY_NUMBER, [
-      conf`Set(GROUP(calls)=${endpointOf(t)})`,
-      ...(t.max_calls === null
-        ? []
-        : [conf`GotoIf($[$\{GROUP_COUNT(${endpointOf(t)}@calls)} > ${mostOf(t)}]?full)`]),
-      findCustomer,
-      conf`Goto(${nameOf(0)},${EXTEN},1)`,
-      at(conf`full`, hangUp('full')),
-    ]),
-    ...arrivalByName(t),
-  ]);
+  // These lead to another context, so that no call passes them twice.
+  const arrived = (called: ConfText): readonly ConfText[] => [
+    conf`Set(GROUP(calls)=${endpointOf(t)})`,
+    ...(t.max_calls === null
+      ? []
+      : [conf`GotoIf($[$\{GROUP_COUNT(${endpointOf(t)}@calls)} > ${mostOf(t)}]?full)`]),
+    findCustomer,
+    conf`Goto(${nameOf(0)},${called},1)`,
+    at(conf`full`, hangUp('full')),
+  ];
+  const entry = context(arrivals(t), [exten(ANY_NUMBER, arrived(EXTEN)), ...arrivalByName(t, arrived)]);
   return joined(
     [
       entry,
