@@ -10,7 +10,6 @@ import { at, cause, context, exten, hangUp } from './dialplan-text.ts';
 import { ENGINE, MEMBER, SHARED, trunkOf } from './elsewhere.ts';
 import type { Instance, InstanceSettings } from './instance.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
-import { wantsNone } from './self-service-contexts.ts';
 import { conf, dialled, host, joined, objectName, secret, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -153,9 +152,7 @@ ${
       context(conf`arrived-member`, [
         exten(conf`_X.`, [
           conf`GotoIf($\{DIALPLAN_EXISTS(people-here,$\{EXTEN},1)}?:away)`,
-          conf`GotoIf(${wantsNone}?busy)`,
           conf`Goto(queue-agent,$\{EXTEN},1)`,
-          at(conf`busy`, hangUp('busy')),
           at(conf`away`, hangUp('unknown')),
         ]),
       ]),

@@ -72,8 +72,8 @@ export const ringSeconds = conf`$\{OFFHOOK_RING}`;
 
 /**
  * Continues at ARG1 if calls of this extension may be forwarded there; returns otherwise. A forward that leads nowhere, outside
- * without the right, to an emergency number, or in a circle is an unanswered call. ARG2 is not empty if the engine itself stored the forward that a phone
- * requested.
+ * without the right, to an emergency number, or in a circle is an unanswered call. ARG2 is not empty if the engine itself stored
+ * the forward that a phone requested.
  */
 const ELSEWHERE = context(conf`elsewhere`, [
   exten(conf`_X.`, [
