@@ -23,9 +23,13 @@ test('sip digest - a proof is known by its password, with and without qop, howev
   for (const header of [
     `Authorization: ${answer('right')}`,
     `AUTHORIZATION :\t${answer('right')}`,
+    `Authorization${' '.repeat(50)}: ${answer('right')}`,
     `authorization:${answer('right').replaceAll(', ', ',\r\n ')}`,
     `Proxy-Authorization: ${answer('right', 'Digest realm="offhook",nonce="n"')}`,
     `Authorization: ${answer('right').replace('Digest', 'DIGEST').replace('algorithm=MD5', 'algorithm="md5"')}`,
+    `Authorization: ${answer('right').replaceAll(', ', ' ,  ').replaceAll('="', ' = "')}`,
+    // As SIP.js and JsSIP order it.
+    `Authorization: ${answer('right').replace(/ (.*), (algorithm=MD5)/, ' $2, $1')}`,
   ]) {
     const text = request(header);
     const [proof, ...others] = proofsOf(text) ?? [];
@@ -45,8 +49,7 @@ test('sip digest - a text without a digest of a request, or with another algorit
     '',
     '\r\n\r\n',
     'SIP/2.0 200 OK\r\n\r\n',
-    request('Authorization: Basic MTAwODpyaWdodA=='),
-    request(`X-Authorization: ${answer('right')}`),
+    request('Subject: the authorization & a Digest username="1008-web"'),
   ]) {
     assert.deepEqual(proofsOf(text), [], text);
   }
@@ -62,38 +65,83 @@ test('sip digest - a text without a digest of a request, or with another algorit
   assert.equal(proofsOf(invite)?.[0]?.matches('right'), false, 'of another method');
 });
 test('sip digest - every response of every header is replaced; more than eight headers are refused', () => {
-  const twice = `${answer('right')}, response="0123"`;
-  const text = request(`Authorization: ${twice}`, `Proxy-Authorization: ${answer('right')}`);
-  const proofs = proofsOf(text) ?? [];
-  assert.deepEqual(
-    proofs.map(({ at }) => at.length),
-    [2, 1],
+  const short = answer('right').replace(/response="[^"]*"/, 'response=1');
+  const text = request(
+    `Authorization: ${short}`,
+    'Expires: 300',
+    `Proxy-Authorization: ${answer('right')}`,
+    `authorization: ${answer('wrong')}`,
   );
+  const proofs = proofsOf(text) ?? [];
+  assert.equal(proofs.length, 3);
   const none = withResponses(
     text,
     proofs.map((proof) => [proof, NO_RESPONSE]),
   );
-  assert.equal(none.split(`response="${NO_RESPONSE}"`).length, 4);
+  assert.deepEqual(
+    none.match(/response=\S+/g),
+    [NO_RESPONSE, `"${NO_RESPONSE}"`, `"${NO_RESPONSE}"`, '"body"'].map((value) => `response=${value}`),
+  );
   assert.equal(
     proofsOf(request(...Array.from({ length: 9 }, () => `Authorization: ${answer('right')}`))),
     null,
   );
 });
-test('sip digest - a digest that the engine may read and the relay does not is refused', () => {
-  const header = `Authorization: ${answer('right')}`;
+test('sip digest - an authorization header of any other form or place is refused', () => {
+  const proof = answer('right');
+  const header = `Authorization: ${proof}`;
+  const other = 'Authorization: Digest username="1008-web", response="x"';
   const whole = request(header);
+  assert.equal(proofsOf(whole)?.length, 1);
   for (const text of [
     `\r\n${whole}`,
+    ` ${whole}`,
     whole.replace('SIP/2.0\r\n', 'SIP/2.0 \r\n'),
     whole.replace('SIP/2.0\r\n', 'sip/2.0\r\n'),
     whole.replaceAll('\r\n', '\n'),
-    request('Subject: x', 'X: y').replace('X: y', `X: y\n${header}`),
+    whole.slice(0, whole.indexOf('\r\nContent-Length')),
+    request(`X: y\n${header}`),
     request(`X: y\r${header}`),
     request().replace('response="body"', whole),
     request(`${header}\nProxy-${header}`),
-    request(header.replace('Authorization', `Authorization${' '.repeat(50)}`)),
-    request('Authorization: Digest username="1008-web"'),
+    // `&` ends a header, and a surplus of other headers hides none.
+    ...['&', '& ', '&\r\n ', '&Proxy-', '&X: y&'].map((end) => request(`Expires: 300${end}${header}`)),
+    request(`Expires: 300&${header}`, other),
+    request(other, `Expires: 300&${header}`),
+    request(`Expires: 300&${header}`, `\v${other}`, `\f${other}`, `\xa0${other}`),
+    request(`Via: SIP/2.0/WS x (`, `)&${header}`),
+    request(`Authorization\r\n\t:${header}`),
+    request(`Subject: ${header}`),
+    request(`X-${header}`),
+    // The scheme.
     `SIP/2.0 200 OK\r\n${header}\r\n\r\n`,
+    request(header.replace('Digest', '"Digest"')),
+    request(header.replace('Digest', '"digest" ')),
+    request(header.replace('Digest ', 'Digest')),
+    request(header.replace('Digest ', 'Digest\v')),
+    request(header.replace('Digest', 'Digest,')),
+    request('Authorization: Basic MTAwODpyaWdodA=='),
+    request('Authorization:'),
+    // The parameters.
+    request('Authorization: Digest username="1008-web"'),
+    request('Authorization: Digest response="x"'),
+    ...[
+      proof.replace('response=', 'response="x", %72esponse='),
+      proof.replace('response=', '%72esponse='),
+      proof.replace('response=', 'response="x", response='),
+      proof.replace('response=', 'response="x", RESPONSE='),
+      proof.replace('response=', 'response="x"; response='),
+      proof.replace('response=', 'response="x" response='),
+      proof.replace('response=', 'response=, response='),
+      proof.replace('response=', 'response="x", x="\\", response='),
+      proof.replace('response=', 'x="\n response='),
+      proof.replace('response=', 'x=[, response='),
+      proof.replace('response=', 'x, response='),
+      proof.replace('response=', 'response="x",, response='),
+      `${proof}&${other}`,
+      `${proof}& response="x"`,
+      `${proof}, x="authorization: Digest"`,
+    ].map((value) => request(`Authorization: ${value}`)),
   ])
     assert.equal(proofsOf(text), null, JSON.stringify(text));
 });
@@ -107,8 +155,7 @@ test('sip digest - any text is read within its bounds, however long', () => {
       (text) => {
         const whole = request(`Authorization: Digest ${text}`);
         const proofs = proofsOf(whole) ?? [];
-        for (const { at } of proofs)
-          for (const { from, to } of at) assert.ok(from <= to && to <= whole.length);
+        for (const { from, to } of proofs) assert.ok(from <= to && to <= whole.length);
         withResponses(
           whole,
           proofs.map((proof) => [proof, NO_RESPONSE]),
@@ -118,7 +165,7 @@ test('sip digest - any text is read within its bounds, however long', () => {
   );
   for (const part of ['"', '\\', ',', '=', 'a', ' ', '\r\n ', 'a=",', 'response=']) {
     const long = request(`Authorization: Digest ${part.repeat(64_000 / part.length)}`);
-    for (const { at } of proofsOf(long) ?? []) for (const { from, to } of at) assert.ok(from <= to);
+    for (const { from, to } of proofsOf(long) ?? []) assert.ok(from <= to);
   }
 });
 test('sip digest - status and method of an answer', () => {

@@ -9,41 +9,42 @@ export interface SipProof {
   /** Response to the same challenge with another password. */
   responseOf(password: string): string;
   /** Offsets of the response in the text. */
-  readonly at: readonly { readonly from: number; readonly to: number }[];
+  readonly from: number;
+  readonly to: number;
 }
 /** A response that no password produces. */
 export const NO_RESPONSE = '0'.repeat(32);
 const MAX_PROOFS = 8;
 /**
- * A digest header wherever the engine may find one. It reads more than `proofsOf`: a bare CR or LF ends its lines, it skips empty
- * lines before a request, and one frame may hold several requests.
+ * Every place where the engine may read a digest: it knows the two headers by these names only, but finds them behind `&`, a bare CR
+ * or LF or an empty line, and in a second request of one frame.
  */
-const DIGEST = /(?:^|[\r\n])(?:proxy-)?authorization\s*:\s*digest/gi;
+const NAME = /authorization\s*:/gi;
+/** A header with a digest, up to its parameters. */
+const DIGEST = /^(?:proxy-)?authorization[ \t]*:[ \t]*digest[ \t]+/i;
+/** The next parameter. A name or a quoted value with an escape could be read in two ways, so it is none. */
+const PARAMETER = /^([ \t]*([\w-]+)[ \t]*=[ \t]*)("[^"\\\r\n]*"|[\w.!%*`'~+-]+)[ \t]*(?:,|$)/;
 const md5 = (text: string): string => createHash('md5').update(text, 'latin1').digest('hex');
 
 /**
- * Digest headers of a request, in order; empty for any text without them. `text` is latin1, so one character is one byte. Null for
- * more than eight, and for one that the engine may read and this function does not. O(n).
+ * Digest headers of a request, in order; empty for any text without an authorization header. `text` is latin1, so one character is
+ * one byte. Null for more than eight, and for a text that names such a header anywhere but in a header of the strict form. O(n).
  */
 export function proofsOf(text: string): readonly SipProof[] | null {
-  const written = text.match(DIGEST)?.length ?? 0;
-  if (written === 0) return [];
-  const found = written > MAX_PROOFS ? [] : readProofs(text);
-  return found.length === written ? found : null;
+  const named = text.match(NAME)?.length ?? 0;
+  if (named === 0) return [];
+  const found = named > MAX_PROOFS ? [] : readProofs(text);
+  // Each header found begins with a name, so equal numbers are equal places.
+  return found.length === named ? found : null;
 }
 function readProofs(text: string): SipProof[] {
-  const head = text.indexOf('\r\n\r\n');
-  const end = head < 0 ? text.length : head;
-  const line = text.indexOf('\r\n');
-  if (line < 0 || line > end) return [];
-  const start = text.slice(0, line);
-  if (!start.endsWith(' SIP/2.0')) return [];
-  const method = start.slice(0, start.indexOf(' '));
+  const method = /^([A-Z]+) \S+ SIP\/2\.0\r\n/.exec(text)?.[1];
+  const end = text.indexOf('\r\n\r\n');
   const found: SipProof[] = [];
-  for (let at = line + 2; at < end;) {
+  if (method === undefined) return found;
+  for (let at = text.indexOf('\r\n') + 2; at < end;) {
     const to = endOfHeader(text, at, end);
-    const value = valueOfProof(text, at, to);
-    const proof = value === null ? null : digest(text, value, to, method);
+    const proof = digest(text, at, to, method);
     if (proof !== null) found.push(proof);
     at = to + 2;
   }
@@ -57,10 +58,8 @@ export function withResponses(
   let done = 0;
   const parts: string[] = [];
   for (const [proof, response] of responses) {
-    for (const { from, to } of proof.at) {
-      parts.push(text.slice(done, from), response);
-      done = to;
-    }
+    parts.push(text.slice(done, proof.from), response);
+    done = proof.to;
   }
   return parts.join('') + text.slice(done);
 }
@@ -74,42 +73,27 @@ function endOfHeader(text: string, from: number, end: number): number {
   }
 }
 const isBlank = (c: string | undefined): boolean => c === ' ' || c === '\t';
-const isSpace = (c: string | undefined): boolean => isBlank(c) || c === '\r' || c === '\n';
-/** Offset of the parameters of a digest header; null for any other header. */
-function valueOfProof(text: string, from: number, to: number): number | null {
-  const colon = text.indexOf(':', from);
-  if (colon < 0 || colon >= to || colon - from > 40) return null;
-  const name = text.slice(from, colon).trim().toLowerCase();
-  if (name !== 'authorization' && name !== 'proxy-authorization') return null;
-  let at = colon + 1;
-  while (at < to && isSpace(text[at])) at += 1;
-  return text.slice(at, at + 6).toLowerCase() === 'digest' && isSpace(text[at + 6]) ? at + 7 : null;
-}
 
-function digest(text: string, from: number, to: number, method: string): SipProof | null {
+/** Null for any header but a digest of which every parameter is read once. */
+function digest(text: string, start: number, end: number, method: string): SipProof | null {
+  // Without folded lines; all offsets stay.
+  const header = text.slice(start, end).replaceAll('\r\n', '  ');
+  const scheme = DIGEST.exec(header)?.[0];
+  if (scheme === undefined) return null;
   const values = new Map<string, string>();
-  const at: { from: number; to: number }[] = [];
-  for (let i = from; i < to;) {
-    while (i < to && (isSpace(text[i]) || text[i] === ',')) i += 1;
-    const begin = i;
-    while (i < to && text[i] !== '=' && text[i] !== ',') i += 1;
-    const name = text.slice(begin, i).trim().toLowerCase();
-    if (i >= to || text[i] === ',') continue;
-    i += 1;
-    while (i < to && isSpace(text[i])) i += 1;
-    const quoted = text[i] === '"';
-    if (quoted) i += 1;
-    const start = i;
-    if (quoted) while (i < to && text[i] !== '"') i += text[i] === '\\' ? 2 : 1;
-    else while (i < to && text[i] !== ',' && !isSpace(text[i])) i += 1;
-    const stop = Math.min(i, to);
-    if (!values.has(name)) values.set(name, text.slice(start, stop));
-    if (name === 'response') at.push({ from: start, to: stop });
-    if (quoted) i += 1;
-    while (i < to && text[i] !== ',') i += 1;
+  let from = 0;
+  for (let rest = header.slice(scheme.length); rest !== '';) {
+    const next = PARAMETER.exec(rest);
+    if (next === null) return null;
+    const [before, name, given] = [next[1]!, next[2]!.toLowerCase(), next[3]!];
+    if (values.has(name)) return null;
+    const quote = given.startsWith('"') ? 1 : 0;
+    values.set(name, given.slice(quote, given.length - quote));
+    if (name === 'response') from = end - rest.length + before.length + quote;
+    rest = rest.slice(next[0].length);
   }
-  const username = values.get('username');
-  if (username === undefined || at.length === 0) return null;
+  const [username, response] = [values.get('username'), values.get('response')];
+  if (username === undefined || response === undefined) return null;
   const value = (name: string): string => values.get(name) ?? '';
   const known =
     (value('algorithm') || 'MD5').toUpperCase() === 'MD5' &&
@@ -118,14 +102,15 @@ function digest(text: string, from: number, to: number, method: string): SipProo
   const tail = value('qop') === '' ? ha2 : [value('nc'), value('cnonce'), value('qop'), ha2].join(':');
   const responseOf = (password: string): string =>
     md5(`${md5(`${username}:${value('realm')}:${password}`)}:${value('nonce')}:${tail}`);
-  const given = Buffer.from(value('response').toLowerCase(), 'latin1');
+  const proof = Buffer.from(response.toLowerCase(), 'latin1');
   return {
     username,
-    at,
+    from,
+    to: from + response.length,
     responseOf,
     matches(password) {
       const wanted = Buffer.from(responseOf(password), 'latin1');
-      return known && given.length === wanted.length && timingSafeEqual(given, wanted);
+      return known && proof.length === wanted.length && timingSafeEqual(proof, wanted);
     },
   };
 }
