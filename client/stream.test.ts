@@ -299,24 +299,41 @@ test('stream - resumed with other rights, it takes the state again beside the ev
   assert.deepEqual(r.seqs(), [8, 9, 10, 11]);
 });
 
-test('stream - cut between the events and the snapshots after a gap, it takes the state again', async (t) => {
-  const r = await rig(t, { topics: ['queues'], snapshot: true });
-  const first = await r.subscribed(0, 7);
-  first.send({ op: 'snapshot', topic: 'queues', cursor: 7, data: [] });
+test('stream - cut between the events and the snapshots after a gap, and between these, it takes the state again', async (t) => {
+  const topics = ['queues', 'agents'];
+  const rights = { access: 'support' };
+  const r = await rig(t, { topics, snapshot: true });
+  const shown = (cursor: number, topic: string): ServerFrame => ({ op: 'snapshot', topic, cursor, data: [] });
+  const first = await r.subscribed(0, 7, EPOCH, rights);
+  first.send(...topics.map((topic) => shown(7, topic)));
   first.send({ op: 'gap', from: 7, to: 20, reason: 'cursor_outdated' }, event(21, 20), heartbeat(25));
-  await r.heard(3);
+  await r.heard(4);
   await until('the heartbeat', () => r.stream.state === 'live');
   assert.deepEqual(
     r.stream.cursor,
-    { epoch: EPOCH, seq: 7 },
+    { epoch: EPOCH, seq: 7, ...rights },
     'a program that stored a later one never got the state',
   );
   first.cut();
+  /** The n-th connection, which gets these snapshots after it resumed. */
+  const taken = async (n: number, id: string, given: readonly string[]): Promise<void> => {
+    await r.retried();
+    const link = await r.subscribed(n, 21, EPOCH, rights);
+    link.send({ op: 'resumed', cursor: 21 });
+    assert.deepEqual(await link.heard('subscribe', 1), { op: 'subscribe', id, topics, snapshot: true });
+    const heard = r.items.length + given.length;
+    link.send({ op: 'subscribed', id, topics, cursor: 21, ...rights });
+    link.send(...given.map((topic) => shown(21, topic)));
+    await r.heard(heard);
+    link.cut();
+  };
+  await taken(1, 's3', ['queues']);
+  await taken(2, 's5', topics);
   await r.retried();
-  const second = await r.subscribed(1, 21);
-  second.send({ op: 'resumed', cursor: 21 });
-  const again = { op: 'subscribe', id: 's3', topics: ['queues'], snapshot: true };
-  assert.deepEqual(await second.heard('subscribe', 1), again);
+  const last = await r.subscribed(3, 21, EPOCH, rights);
+  last.send({ op: 'resumed', cursor: 21 }, event(22, 21));
+  await until('the next event', () => r.seqs().at(-1) === 22);
+  assert.equal(last.frames.length, 1, 'it has the state');
 });
 
 test('stream - without snapshots a gap is reported and the stream goes on after it', async (t) => {

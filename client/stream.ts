@@ -345,8 +345,10 @@ class Stream implements EventStream {
   #resumed(link: StreamLink): void {
     link.patient = false;
     this.#live(link, 'everything missed was heard');
-    // The events go on beside the snapshots.
-    if (this.#position.isOwed) this.#subscribe(link, {});
+    if (!this.#position.isOwed) return;
+    // The snapshots of all topics come, also of those that have theirs. The events go on beside them.
+    this.#awaitSnapshots();
+    this.#subscribe(link, {});
   }
   #awaitSnapshots(): void {
     if (this.#options.snapshot === true) this.#position.awaitSnapshots(this.#options.topics);
