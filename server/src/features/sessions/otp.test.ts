@@ -202,6 +202,8 @@ test('second factor - nor at switching it off', async () => {
     is('too_many_attempts'),
   );
   assert.equal(await site.sessions.otp.isOn(5), true);
+  network += 1;
+  await assert.rejects(login(digits()), is('too_many_attempts'), 'ten wrong digits within the day');
 });
 test('second factor - nor from many networks by whoever has the password', async () => {
   site.clock.advance(86_400_000);

@@ -47,7 +47,7 @@ export function createSecondFactor(otp: Otp, proof: Proof, audit: Audit): Second
       await proof.guess(caller, ip, async (attempt) => {
         const verdict = await otp.check(who.id, given);
         if (verdict === 'right' || verdict === 'off') return;
-        attempt.failed();
+        attempt.failed('digits');
         throw otpRequired();
       });
       await otp.disable(who.id);

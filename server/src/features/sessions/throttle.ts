@@ -15,8 +15,8 @@ const LIMITS = { device: 5, pair: 5, network: 20, wide: 60, account: 50 } as con
  */
 const SPACING_MS = 18_000;
 /**
- * Wrong digits of the second factor after a right password, by account: whoever has the password and many networks would guess
- * the digits of an account within two months at the interval above, because three of a million are right at any moment.
+ * Wrong digits of the second factor after a right password, by account. At the interval above, a guesser with the password and
+ * many networks would find the digits of an account within two months, because three of a million are right at any moment.
  */
 const DIGITS = { limit: 10, window: 86_400_000, spacing: 15 * 60_000 } as const;
 const MAX_KEYS = 50_000;
