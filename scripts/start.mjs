@@ -124,12 +124,26 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Looks, 200 ms apart, after which an empty lock file has no owner: 2 seconds. */
 const EMPTY_LOOKS = 10;
+/**
+ * Removes the lock file of this time, which has no owner. Another waiter may have put its own in the same place: a rename gives each
+ * file to one waiter, which puts back a file of another time.
+ */
+function removeLock(file, time) {
+  const aside = `${file}.${process.pid}`;
+  try {
+    fs.renameSync(file, aside);
+    if (fs.statSync(aside).mtimeMs !== time) fs.linkSync(aside, file);
+  } catch {
+    // Another waiter removed it, or a third one has its own there.
+  }
+  fs.rmSync(aside, { force: true });
+}
 /** Two commands in a fresh clone must not install into the same folder at once. */
 async function locked(work) {
   const hash = createHash('sha256').update(ROOT).digest('hex').slice(0, 16);
   const user = typeof process.getuid === 'function' ? process.getuid() : '';
   const file = path.join(os.tmpdir(), `offhook-install-${user}-${hash}.lock`);
-  let empty = 0;
+  let [empty, seen] = [0, 0];
   for (let waited = 0; ; waited++) {
     try {
       fs.writeFileSync(file, `${process.pid} ${startOf(process.pid) ?? ''}`.trim(), { flag: 'wx' });
@@ -139,14 +153,17 @@ async function locked(work) {
     }
     let owner = 0;
     let start;
+    let time;
     try {
+      time = fs.statSync(file).mtimeMs;
       [owner, start] = fs.readFileSync(file, 'utf8').split(' ');
     } catch {
       continue;
     }
+    if (time !== seen) [empty, seen] = [0, time];
     // The owner of an empty lock file is writing it, or ended before it did, for example at a power cut.
     const stale = Number(owner) > 0 ? !alive(Number(owner), start) : ++empty > EMPTY_LOOKS;
-    if (stale) fs.rmSync(file, { force: true });
+    if (stale) removeLock(file, time);
     else if (waited === 0) say('another command is installing the dependencies; waiting for it');
     await pause(200);
   }

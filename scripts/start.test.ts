@@ -333,12 +333,17 @@ test('launcher - an unknown command lists the known ones', async (t) => {
   assert.equal(calls(), 0);
 });
 
+/** The lock file of an installation in this folder. */
+function lockOf(t: TestContext, root: string): string {
+  const hash = createHash('sha256').update(root).digest('hex').slice(0, 16);
+  const file = path.join(os.tmpdir(), `offhook-install-${process.getuid?.() ?? ''}-${hash}.lock`);
+  t.after(() => fs.rmSync(file, { force: true }));
+  return file;
+}
 test('launcher - the lock of a dead run blocks no other: a zombie, a number that another process has now, and none at all', async (t) => {
   for (const owner of ['zombie', 'recycled', 'empty'] as const) {
     const { run, root } = clone(t);
-    const hash = createHash('sha256').update(root).digest('hex').slice(0, 16);
-    const file = path.join(os.tmpdir(), `offhook-install-${process.getuid?.() ?? ''}-${hash}.lock`);
-    t.after(() => fs.rmSync(file, { force: true }));
+    const file = lockOf(t, root);
     using dead = await zombie();
     const written = { zombie: `${dead.pid} ${dead.start}`, recycled: `${process.pid} 1`, empty: '' };
     fs.writeFileSync(file, written[owner]);
@@ -346,4 +351,48 @@ test('launcher - the lock of a dead run blocks no other: a zombie, a number that
     assert.equal(started.code, 0, started.err);
     assert.match(started.err, /dependencies are installed/);
   }
+});
+
+/** Puts the lock of another waiter in the place of the one that is about to be removed; `tries` has the attempts after it. */
+const FASTER = `
+const fs = require('node:fs');
+const { rmSync, renameSync, writeFileSync } = fs;
+let came = false;
+const after = (remove) => (file, ...rest) => {
+  if (!came && file.endsWith('.lock')) {
+    came = true;
+    fs.unlinkSync(file);
+    writeFileSync(file, '${process.pid}');
+  }
+  return remove(file, ...rest);
+};
+fs.rmSync = after(rmSync);
+fs.renameSync = after(renameSync);
+fs.writeFileSync = (file, ...rest) => {
+  let code = 'taken';
+  try {
+    writeFileSync(file, ...rest);
+  } catch (error) {
+    code = error.code;
+    throw error;
+  } finally {
+    if (came && file.endsWith('.lock')) fs.appendFileSync('tries', code + '\\n');
+  }
+};
+`;
+test('launcher - of two commands that wait for the lock of a dead run, the slower one waits for the faster one', async (t) => {
+  const { run, root, write } = clone(t);
+  const file = lockOf(t, root);
+  const launcher = fs.readFileSync(path.join(root, 'scripts/start.mjs'), 'utf8');
+  write('scripts/faster.cjs', FASTER);
+  write('scripts/start.mjs', `import './faster.cjs';\n${launcher}`);
+  fs.writeFileSync(file, '999999999');
+  const slower = run('start');
+  const tries = path.join(root, 'tries');
+  await until('its next attempt', () => fs.existsSync(tries));
+  assert.match(fs.readFileSync(tries, 'utf8'), /^EEXIST\n/);
+  assert.equal(fs.readFileSync(file, 'utf8'), String(process.pid));
+  fs.rmSync(file);
+  const { code, err } = await slower.done;
+  assert.equal(code, 0, err);
 });
