@@ -38,7 +38,9 @@ export const QueueConfig = z
       .max(1_000)
       .default([]),
     ring_seconds: Seconds(1, 600).default(15).describe('How long one agent rings.'),
-    retry_seconds: Seconds(1, 60).default(1).describe('Between two rounds of ringing.'),
+    retry_seconds: Seconds(1, 60)
+      .default(1)
+      .describe('Between two rounds of ringing; at least 5 with `ring_in_use`.'),
     wrap_up_seconds: Seconds(0, 3_600).default(0),
     max_wait_seconds: Seconds(0, 86_400).default(0).describe('0 for ever.'),
     max_callers: z.int().min(0).max(10_000).default(0).describe('0 for any number.'),

@@ -12,6 +12,8 @@ import type { ConfText } from './text.ts';
  * engine's own wrap-up, in full seconds, only covers the time until then.
  */
 const WRAP_UP_GUARD_SECONDS = 2;
+/** Shortest pause between two rounds of a queue with `ring_in_use`: agents with do not disturb end each round at once. */
+const EAGER_RETRY_SECONDS = 5;
 const nothing = conf``;
 const STRATEGIES = [
   'ringall',
@@ -55,6 +57,8 @@ function queue(q: SiteQueue, site: Site, instance: Instance): ConfText {
   const penalty = new Map(q.members.map((m) => [m.extension, m.penalty]));
   whole(q.wrap_up_seconds, `${what}: wrap-up seconds`, 0, 3600);
   const guard = Math.min(q.wrap_up_seconds, WRAP_UP_GUARD_SECONDS);
+  whole(q.retry_seconds, `${what}: retry seconds`, 1, 60);
+  const retry = q.ring_in_use ? Math.max(q.retry_seconds, EAGER_RETRY_SECONDS) : q.retry_seconds;
   const members = q.static_members.map((e) => {
     const extension = dialled(e, `${what}: static member`);
     return conf`member => Local/${extension}@queue-agent,${whole(penalty.get(e) ?? 0, `${what}: penalty of ${extension}`, 0, 100)},${extension},hint:${extension}@hints
@@ -65,7 +69,7 @@ function queue(q: SiteQueue, site: Site, instance: Instance): ConfText {
 strategy = ${word(q.strategy, `${what}: strategy`, STRATEGIES)}
 timeout = ${whole(q.ring_seconds, `${what}: ring seconds`, 1, 600)}
 wrapuptime = ${whole(guard, `${what}: wrap-up seconds`, 0, WRAP_UP_GUARD_SECONDS)}
-retry = ${whole(q.retry_seconds, `${what}: retry seconds`, 1, 60)}
+retry = ${whole(retry, `${what}: retry seconds`, 1, 60)}
 weight = ${whole(q.weight, `${what}: weight`, 0, 100)}
 ringinuse = ${yes(q.ring_in_use)}
 servicelevel = ${whole(q.service_level_seconds, `${what}: service level seconds`, 1, 3600)}
