@@ -16,7 +16,7 @@ export interface SipProof {
 export const NO_RESPONSE = '0'.repeat(32);
 const MAX_PROOFS = 8;
 /**
- * Every place where the engine may read a digest: it knows the two headers by these names only, but finds them behind `&`, a bare CR
+ * Everything in which the engine may read a digest: it knows the two headers by these names only, but finds them behind `&`, a bare CR
  * or LF or an empty line, and in a second request of one frame.
  */
 const NAME = /authorization\s*:/gi;
@@ -34,7 +34,7 @@ export function proofsOf(text: string): readonly SipProof[] | null {
   const named = text.match(NAME)?.length ?? 0;
   if (named === 0) return [];
   const found = named > MAX_PROOFS ? [] : readProofs(text);
-  // Each header found begins with a name, so equal numbers are equal places.
+  // Each header found begins with a name, so equal numbers mean that nothing else was named.
   return found.length === named ? found : null;
 }
 function readProofs(text: string): SipProof[] {

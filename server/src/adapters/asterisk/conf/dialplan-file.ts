@@ -154,7 +154,7 @@ const leave = (q: SiteQueue, plan: CallPlan): readonly ConfText[] => [
   ...(q.otherwise === null ? NOBODY : destinationSteps(q.otherwise, plan, `queue ${q.name}: otherwise`)),
 ];
 /**
- * Last steps before a queue. Until 0.1.0 the Queue was in place of the Goto, and a caller who waits during the update of the service
+ * Last steps before a queue. Until 0.1.0 the Queue was where the Goto is, and a caller who waits during the update of the service
  * continues at the step after it. Remove the steps after the Goto when the service is no longer updated from 0.1.0.
  */
 const enter = (q: SiteQueue, plan: CallPlan, recording: RecordingSteps): readonly ConfText[] => {
