@@ -125,12 +125,27 @@ function noteHandling(board: Board, queue: string, seconds: number): void {
   if (newest === undefined) board.handlings.set(queue, [seconds]);
   else if (newest.push(seconds) > NEWEST) newest.shift();
 }
+/** Ends handlings of the agent: the present one or interrupted ones. */
+function end(
+  board: Board,
+  extension: string,
+  agent: BoardAgent,
+  some: readonly Handling[],
+  at: number,
+  out: Count[],
+): void {
+  for (const one of some) noteHandling(board, one.queue, finish(extension, agent, one, at, out));
+  leaveBeside(agent, some);
+}
+function leaveBeside(agent: BoardAgent, some: readonly Handling[]): void {
+  const left = agent.beside?.filter((one) => !some.includes(one)) ?? [];
+  if (left.length > 0) agent.beside = left;
+  else delete agent.beside;
+}
 /** Ends the agent's handling and those that it interrupted. */
 function release(board: Board, extension: string, agent: BoardAgent, at: number, out: Count[]): void {
   const { handling, beside = [] } = agent;
-  delete agent.beside;
-  for (const one of handling === null ? beside : [...beside, handling])
-    noteHandling(board, one.queue, finish(extension, agent, one, at, out));
+  end(board, extension, agent, handling === null ? beside : [...beside, handling], at, out);
 }
 /** The call of an interrupted handling ended, or was merged into another one. */
 export function besideOver(
@@ -148,14 +163,8 @@ export function besideOver(
       one.call = merged_into;
       continue;
     }
-    noteHandling(board, one.queue, finish(extension, agent, one, at, out));
-    leaveBeside(agent, one);
+    end(board, extension, agent, [one], at, out);
   }
-}
-function leaveBeside(agent: BoardAgent, one: Handling): void {
-  const left = agent.beside?.filter((other) => other !== one) ?? [];
-  if (left.length > 0) agent.beside = left;
-  else delete agent.beside;
 }
 
 /** The call is over for this agent; one that is still in a queue has an event of its own for it. */
@@ -234,9 +243,7 @@ function apply(board: Board, extension: string, agent: BoardAgent, event: AgentE
       }
       // A repeated event for a call whose handling is over.
       if (handling === null && call_id !== null && call_id === agent.handled_call) return;
-      for (const one of agent.beside ?? [])
-        noteHandling(board, one.queue, finish(extension, agent, one, at, out));
-      delete agent.beside;
+      end(board, extension, agent, agent.beside ?? [], at, out);
       const talk = handling ?? newHandling(queue, call_id ?? '', at - talk_seconds * 1000);
       endHold(talk, at);
       // After an absence of the engine the wrap-up began before its event.
@@ -298,10 +305,10 @@ function talking(
     handling.held_since ??= event.at;
     agent.beside = [...(agent.beside ?? []), handling];
   } else if (handling !== null) {
-    noteHandling(board, handling.queue, finish(extension, agent, handling, event.at, out));
+    end(board, extension, agent, [handling], event.at, out);
   }
   if (resumed !== undefined) {
-    leaveBeside(agent, resumed);
+    leaveBeside(agent, [resumed]);
     endHold(resumed, event.at);
     agent.handling = resumed;
     return;
