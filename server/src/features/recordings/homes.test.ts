@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import type { ChannelId } from '@offhook/contract/ids.ts';
 import { openWav, recordingsRig, wav } from '../../../test/support/recordings-rig.ts';
 import { until } from '../../../test/support/until.ts';
 import { silent } from '../../core/log.ts';
@@ -10,7 +11,7 @@ import { followDeletions } from './disposal.ts';
 
 const BOSS = 'token-supervisor';
 const DAY = 86_400_000;
-const FAR = 'far:1.2';
+const FAR = 'far:1.2' as ChannelId;
 type Rig = Awaited<ReturnType<typeof recordingsRig>>;
 
 const recordingOf = async (rig: Rig, id: string) => (await rig.get(BOSS, `/${id}`)).body.recording;
@@ -51,8 +52,8 @@ test('homes - a recording by rule at a home node is missing after the last call 
   const now = rig.clock.now();
   const recording = { by: 'extension' as const, of: '1003', file: 'far-1.2-1' };
   await rig.hear(
-    { type: 'user_defined', channel: FAR as never, at_us: (now - 9_000) * 1000, facts: { recording } },
-    { type: 'channel_end', channel: FAR as never, at_us: (now - 4_000) * 1000 },
+    { type: 'user_defined', channel: FAR, at_us: (now - 9_000) * 1000, facts: { recording } },
+    { type: 'channel_end', channel: FAR, at_us: (now - 4_000) * 1000 },
   );
   await rig.done();
   const [row] = (await rig.get(BOSS, '')).body.recordings;

@@ -281,7 +281,7 @@ export class Keeper implements RecordingKeeper {
       return true;
     }
     if (!isOfNode(row, this.#deps.node) && this.#isWritten(found)) return false;
-    this.#running.set(row.id, this.#running.get(row.id) ?? row);
+    this.#keep(row);
     if (this.#ending.has(row.id)) return true;
     if (closed && leg?.recording === true) {
       tell({ type: 'channel.recording', at: clock.now(), id: row.channel as ChannelId, on: false });
@@ -300,8 +300,12 @@ export class Keeper implements RecordingKeeper {
       // Until the engine is followed, the call may continue there.
       this.#finish(row, row.ended_ms ?? clock.now());
   }
+  /** Keeps a running recording, unless it is known with its newer pauses. */
+  #keep(row: RecordingRow): void {
+    if (!this.#running.has(row.id)) this.#running.set(row.id, row);
+  }
   #follow(row: RecordingRow): void {
-    this.#running.set(row.id, this.#running.get(row.id) ?? row);
+    this.#keep(row);
     if (!this.#ending.has(row.id)) this.#remind(row);
   }
   /** True while the engine seems to write its file. */
@@ -357,7 +361,7 @@ export class Keeper implements RecordingKeeper {
     for (const row of await store.ofChannels([...ended.keys()])) {
       const at = ended.get(row.channel)!;
       if (row.state === 'running') {
-        this.#running.set(row.id, this.#running.get(row.id) ?? row);
+        this.#keep(row);
         // While it is being stored, only its end can be corrected.
         if (this.#ending.has(row.id)) await store.end(row.id, at);
         else this.#finish(row, at);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import type { ChannelId } from '@offhook/contract/ids.ts';
 import { recordingsRig, wav } from '../../../test/support/recordings-rig.ts';
 import { until } from '../../../test/support/until.ts';
 import { silent } from '../../core/log.ts';
@@ -10,7 +11,7 @@ import { followDeletions } from './disposal.ts';
 
 const BOSS = 'token-supervisor';
 const DAY = 86_400_000;
-const FAR = 'far:1795287986.10';
+const FAR = 'far:1795287986.10' as ChannelId;
 const FILE = '1795287986.10-1795287990.wav';
 type Rig = Awaited<ReturnType<typeof recordingsRig>>;
 
@@ -19,8 +20,8 @@ async function ofFar(rig: Rig): Promise<string> {
   const at_us = rig.clock.now() * 1000;
   const recording = { by: 'extension' as const, of: '1003', file: FILE };
   await rig.hear(
-    { type: 'user_defined', channel: FAR as never, at_us, facts: { recording } },
-    { type: 'channel_end', channel: FAR as never, at_us: at_us + 1_000_000 },
+    { type: 'user_defined', channel: FAR, at_us, facts: { recording } },
+    { type: 'channel_end', channel: FAR, at_us: at_us + 1_000_000 },
   );
   await rig.done();
   await rig.write(FILE, wav(8));
