@@ -6,7 +6,7 @@ import { unseal } from '../core/seal.ts';
 import { noLeader } from '../http/forward.ts';
 import { PROOF_HEADER, prove } from '../http/node-proof.ts';
 import type { SeenNode } from '../ports/site-nodes.ts';
-import { CALL_PATH, partsOfCall } from './node-calls.ts';
+import { CALL_PATH, certificateHash, partsOfCall } from './node-calls.ts';
 import type { CertificateAnswer, NodeCall } from './node-calls.ts';
 import { SILENT_SECONDS } from '../features/nodes/state.ts';
 
@@ -75,17 +75,19 @@ export class Leader {
     }
   }
 }
-/** A certificate of the leading node, decrypted; null where it has none, or where this node has it already. */
-export async function certificateOf(
+/** A certificate of the leading node, decrypted; null where it has none, or none but `last`, the newest that this node received. */
+export async function certificateOf<T extends { readonly certificate: string }>(
   leader: Pick<Leader, 'call'>,
   key: Buffer,
-  call: NodeCall & { readonly op: 'certificate' | 'ordered' },
-): Promise<unknown> {
-  const { sealed } = (await leader.call(call)) as CertificateAnswer;
+  op: 'certificate' | 'ordered',
+  last: T | null,
+): Promise<T | null> {
+  const has = last === null ? '' : certificateHash(last.certificate);
+  const { sealed } = (await leader.call({ op, has })) as CertificateAnswer;
   if (sealed === null) return null;
   const text = unseal(key, Buffer.from(sealed, 'base64'));
   if (text === null) throw new Error('it is encrypted with the key of another site');
-  return JSON.parse(text.toString());
+  return JSON.parse(text.toString()) as T;
 }
 /** The error of a refusal by another node. */
 export function refusalOf(body: unknown): Error {

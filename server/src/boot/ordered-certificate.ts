@@ -5,7 +5,6 @@ import type { Ordered, Renewal } from '../ports/certificates.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { SeenNode } from '../ports/site-nodes.ts';
 import { Leader, certificateOf } from './leader.ts';
-import { certificateHash } from './node-calls.ts';
 import { sealingKey, siteKey, siteSecret } from './site-key.ts';
 
 const ASK_MS = 10_000;
@@ -30,9 +29,7 @@ export async function followOrdered(
   let offered: Ordered | null = null;
   async function ask(to: Renewal): Promise<void> {
     const last = offered ?? (await to.ordered());
-    const has = last === null ? '' : certificateHash(last.certificate);
-    const sent = (await certificateOf(leader, sealingKey(key), { op: 'ordered', has })) as Ordered | null;
-    offered = sent ?? offered;
+    offered = (await certificateOf(leader, sealingKey(key), 'ordered', last)) ?? offered;
     // Once this node leads, it orders by itself.
     if (offered === null || signal.aborted) return;
     if (!(await to.keep(offered)))

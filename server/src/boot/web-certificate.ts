@@ -16,7 +16,6 @@ import type { Address } from './setting-values.ts';
 import type { Config } from './config.ts';
 import { certificateOf } from './leader.ts';
 import type { Leader } from './leader.ts';
-import { certificateHash } from './node-calls.ts';
 
 /** Interval between two questions for a renewed certificate, and between those for the first one, in ms. */
 const ASK_MS = 10_000;
@@ -86,9 +85,7 @@ export class WebCertificate {
     const { leader, key, log } = this.#deps;
     try {
       const last = this.#offered ?? this.#pair;
-      const has = last === null ? '' : certificateHash(last.certificate);
-      const sent = (await certificateOf(leader, key, { op: 'certificate', has })) as TlsPair | null;
-      const pair = sent ?? this.#offered;
+      const pair = (await certificateOf(leader, key, 'certificate', last)) ?? this.#offered;
       if (pair === null) return void this.#accepts(this.#pair!);
       this.#offered = pair;
       if (!this.#accepts(pair)) throw new Error(`${this.#fault!.code}: ${this.#fault!.detail}`);
