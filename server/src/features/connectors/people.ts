@@ -90,11 +90,17 @@ export function createPeople(directory: Pick<SiteDirectory, 'byExtension'>, cloc
     known.set(connector, { until: now + FAILED_MS, users, failure, since, cut });
     return failure ?? users ?? NO_USERS;
   }
-  const findUser: Directory['findUser'] = async (connector, session, { email }, signal) => {
-    if (session.users === null || email === '') return null;
-    const users = await usersOf(connector, session, signal, true);
+  async function find(
+    connector: number,
+    session: ConnectorSession,
+    { email }: PersonView,
+    signal: AbortSignal,
+    waits: boolean,
+  ): Promise<ConnectorUser | ConnectorFailure | null> {
+    if (email === '') return null;
+    const users = await usersOf(connector, session, signal, waits);
     return 'kind' in users ? users : (users.get(email.toLowerCase()) ?? null);
-  };
+  }
   return {
     person(extension) {
       const person = extension === null ? undefined : directory.byExtension(extension);
@@ -102,11 +108,10 @@ export function createPeople(directory: Pick<SiteDirectory, 'byExtension'>, cloc
         ? null
         : { extension: person.extension, name: person.name, email: person.email ?? '' };
     },
-    findUser,
+    findUser: (connector, session, person, signal) => find(connector, session, person, signal, true),
     async userOf(connector, session, person, signal) {
-      if (person.email === '') return null;
-      const users = await usersOf(connector, session, signal);
-      return 'kind' in users ? null : (users.get(person.email.toLowerCase()) ?? null);
+      const user = await find(connector, session, person, signal, false);
+      return user !== null && 'kind' in user ? null : user;
     },
     async emailOf(connector, session, user, signal) {
       const users = await usersOf(connector, session, signal);

@@ -34,6 +34,11 @@ async function synced(t: TestContext, sync: string) {
         return REFUSAL.test((await state()).words ?? '');
       });
     },
+    /** The next sync, of changes alone. */
+    async changes(): Promise<void> {
+      await rig.clock.advance(3_600_000);
+      await until('the changes', async () => (await state()).words === null && !(await state()).running);
+    },
     async ask(body?: object): Promise<void> {
       const { last_at } = await state();
       await rig.clock.advance(1_000);
@@ -71,11 +76,10 @@ test('connectors - a daily list that lacks most customers deletes none; changes 
 
 test('connectors - a person has a refused list read again, and accepts it by delete_missing, once', async (t) => {
   const site = await synced(t, CRM_SYNC);
-  const { crm, clock, state } = site;
+  const { crm, state } = site;
   crm.changes.splice(2);
   await site.refused();
-  await clock.advance(3_600_000);
-  await until('the changes', async () => (await state()).words === null && !(await state()).running);
+  await site.changes();
   await site.ask();
   assert.match((await state()).words ?? '', REFUSAL, 'all customers were read again');
   crm.mood = (request) => (request === 'GET /changes' ? 400 : 'works');
@@ -114,11 +118,10 @@ test('connectors - a system without a cursor: a list that lacks most customers, 
 
 test('connectors - a refused list is known after a restart, and so is the number of customers that a person accepts', async (t) => {
   const site = await synced(t, CRM_SYNC);
-  const { crm, clock, state } = site;
+  const { crm, state } = site;
   crm.changes.splice(2);
   await site.refused();
-  await clock.advance(3_600_000);
-  await until('the changes', async () => (await state()).words === null && !(await state()).running);
+  await site.changes();
   await site.restart();
   await until('the reason', async () => REFUSAL.test((await state()).whole_words ?? ''));
   assert.match(site.troubles(), /Small CRM: .*lacks 3 of the 5/, 'the health check names it');
