@@ -77,7 +77,9 @@ async function rig(t: TestContext) {
     dead.add(id);
     for (const listener of ended) listener(id);
   };
-  return { push, open, fcm, apns, actor, admin, fcmBody, apnsBody, register, tested, end, clock, audit };
+  /** As an expiry, for which no listener is called. */
+  const expire = (id: number): void => void dead.add(id);
+  return { push, open, fcm, apns, actor, admin, fcmBody, apnsBody, register, tested, end, expire, clock };
 }
 
 test('push - FCM: signs in once, sends, and reads each documented answer', async (t) => {
@@ -172,6 +174,25 @@ test('push - registrations outlive a restart, are bounded, and end with their se
     stack.defer(() => again.close());
     return again.device({ ...admin, session_id: 20 }) === null && again.count('fcm') === push.count('fcm');
   });
+});
+
+test('push - the registration of a session that expired ends within a minute, without a call', async (t) => {
+  const { push, actor, admin, fcmBody, register, expire, clock } = await rig(t);
+  await push.services.set(actor, { platform: 'fcm', body: fcmBody() }, 0);
+  await register(1, 'token-one');
+  await register(2, 'token-two');
+  await clock.advance(60_000);
+  expire(1);
+  const isKnown = (session_id: number): boolean => push.device({ ...admin, session_id }) !== null;
+  await until('the sweep waits', () => clock.sleepers === 1);
+  await clock.advance(60_000);
+  await until('the first is forgotten', () => !isKnown(1));
+  assert.ok(isKnown(2), 'its session goes on');
+  assert.deepEqual([...push.wakeable()], [admin.extension]);
+  expire(2);
+  await until('the sweep waits', () => clock.sleepers === 1);
+  await clock.advance(60_000);
+  await until('nobody is reachable by a push', () => push.wakeable().size === 0);
 });
 
 test('push - personal data: an extension has its registrations with their tokens, an erasure deletes them, a number has none', async (t) => {

@@ -20,7 +20,7 @@ import type { DeviceRow } from './tables.ts';
 /** Sessions, as far as registrations depend on them. */
 export interface PushSessions {
   onSessionEnded(listener: (sessionId: number) => void): () => void;
-  /** Sessions of a person that have not ended. */
+  /** Sessions of a person that have neither ended nor expired. */
   devices(personId: number): Promise<readonly { readonly id: number }[]>;
 }
 export interface PushDeps extends Omit<ServicesDeps, 'store'> {
@@ -30,6 +30,8 @@ export interface PushDeps extends Omit<ServicesDeps, 'store'> {
   readonly log: Log;
 }
 const PATIENCE_MS = 30_000;
+/** Interval at which registrations of expired sessions are deleted, because no listener is called for an expiry. */
+const LOOK_MS = 60_000;
 
 export class Push {
   readonly services: PushServices;
@@ -41,6 +43,8 @@ export class Push {
   readonly #writes = writeQueue(PATIENCE_MS);
   readonly #listeners = new Set<() => void>();
   readonly #off: readonly (() => void)[];
+  readonly #stop = new AbortController();
+  readonly #looking: Promise<void>;
 
   /** Runs the migrations. Throws `store_unavailable`. */
   static async open(deps: PushDeps): Promise<Push> {
@@ -64,6 +68,7 @@ export class Push {
       deps.sessions.onSessionEnded((id) => this.#forget([id])),
       deps.directory.onChange(() => this.changed()),
     ];
+    this.#looking = this.#look();
   }
   device(caller: Caller): PushDevice | null {
     const row = this.#rows.get(caller.session_id);
@@ -169,6 +174,8 @@ export class Push {
   };
   async close(): Promise<void> {
     for (const off of this.#off) off();
+    this.#stop.abort();
+    await this.#looking;
     this.services.close();
     await this.#writes.run(async () => {});
   }
@@ -184,7 +191,24 @@ export class Push {
       this.#forget([row.session_id]);
     return result;
   }
-  /** Registrations of a person whose sessions have not ended; others are forgotten. */
+  /** Forgets the registrations of expired sessions: until then their people are shown as reachable, and calls wait for them. */
+  async #look(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+      try {
+        for (const id of new Set([...this.#rows.values()].map(({ person_id }) => person_id)))
+          if (!signal.aborted) await this.#live(id);
+      } catch (error) {
+        log.warn(
+          { error: messageOf(error) },
+          'push registrations of expired sessions could not be looked up',
+        );
+      }
+    }
+  }
+  /** Registrations of a person whose sessions have neither ended nor expired; others are forgotten. */
   async #live(personId: number): Promise<DeviceRow[]> {
     const rows = [...this.#rows.values()].filter(({ person_id }) => person_id === personId);
     if (rows.length === 0) return [];

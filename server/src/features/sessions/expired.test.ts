@@ -32,3 +32,22 @@ test('sessions - an expired session is not marked as ended by what happens to it
     [live[1], 'password_changed'],
   ]);
 });
+
+test('sessions - a session that was not used for too long is no signed-in device', async (t) => {
+  const site = await siteFixture();
+  t.after(() => site.close());
+  const login = (ip: string) =>
+    site.sessions.login({ name: '1005', password: passwordOf('1005'), ip: `192.0.2.${ip}` });
+  const [idle, used] = [await login('1'), await login('2')];
+  const shown = async () => [
+    (await site.sessions.devices(5)).map(({ id }) => id),
+    (await site.sessions.others.one('1005')).sessions,
+  ];
+  assert.deepEqual(await shown(), [[idle.session_id, used.session_id], 2]);
+  site.clock.advance(12 * 3_600_000 - 1);
+  assert.ok((await site.sessions.authenticate(used.token)) !== null);
+  await site.sessions.save();
+  site.clock.advance(1);
+  assert.equal(await site.sessions.authenticate(idle.token), null);
+  assert.deepEqual(await shown(), [[used.session_id], 1]);
+});

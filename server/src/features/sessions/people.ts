@@ -36,11 +36,12 @@ export function createSignIns(deps: {
   readonly directory: Directory;
   readonly audit: Required<Audit>;
   readonly clock: Clock;
+  readonly idleMs: number;
   readonly devices: (personId: number) => Promise<DeviceRow[]>;
   /** Closes the sockets of ended sessions. */
   readonly ended: (ids: readonly number[], reason: 'ended') => void;
 }): SignIns {
-  const { store, otp, directory, audit, clock } = deps;
+  const { store, otp, directory, audit, clock, idleMs } = deps;
   const find = (extension: string): Person => {
     const who = directory.byExtension(extension);
     if (who === undefined) throw new ServiceError('not_found', say`no person has the extension ${extension}`);
@@ -61,7 +62,8 @@ export function createSignIns(deps: {
   });
   async function shown(people: readonly Person[]): Promise<SignInPerson[]> {
     const ids = people.map((p) => p.id);
-    const [known, second] = [await store.signIns(ids, clock.now()), await otp.onFor(ids)];
+    const now = clock.now();
+    const [known, second] = [await store.signIns(ids, now, now - idleMs), await otp.onFor(ids)];
     return people.map(({ id, extension, username, name, level, active }) => {
       const { live = 0, last = null } = known.get(id) ?? {};
       return {

@@ -160,6 +160,7 @@ export class Sessions implements Authenticator {
       directory,
       audit,
       clock,
+      idleMs,
       devices: (personId) => this.devices(personId),
       ended: (ids, reason) => this.#ended(ids, reason),
     });
@@ -347,10 +348,11 @@ export class Sessions implements Authenticator {
     await this.#upkeep.close();
   }
 
-  /** Live sessions of a person, oldest first. */
+  /** Sessions of a person that have neither ended nor expired, oldest first. */
   async devices(personId: number): Promise<DeviceRow[]> {
-    const rows = await this.#store.live(personId, this.#clock.now());
-    return rows.map((row) => {
+    const now = this.#clock.now();
+    const rows = await this.#store.live(personId, now);
+    const devices = rows.map((row) => {
       const last = Math.max(row.last_used_at, this.#cache.lastUsed(row.id) ?? 0);
       return {
         id: row.id,
@@ -362,6 +364,7 @@ export class Sessions implements Authenticator {
         expires_at: this.#tokens.expiry(last, row.ends_at),
       };
     });
+    return devices.filter(({ expires_at }) => expires_at > now);
   }
 
   /** Stores times of last use that are only in memory. Throws `store_unavailable`. */

@@ -303,10 +303,14 @@ export class SessionStore {
     return rows.map((row) => row.person_id);
   }
 
-  /** Number of live sessions and time of the newest sign-in (ms since 1970), for each of these persons with any. */
+  /**
+   * Number of live sessions and time of the newest sign-in (ms since 1970), for each of these persons with any. A session
+   * without a stored use after `usedAfter` counts as expired.
+   */
   async signIns(
     people: readonly number[],
     now: number,
+    usedAfter: number,
   ): Promise<ReadonlyMap<number, { readonly live: number; readonly last: number }>> {
     if (people.length === 0) return new Map();
     const rows = await this.#db
@@ -318,6 +322,7 @@ export class SessionStore {
           .countAll<number>()
           .filterWhere('ended_at', 'is', null)
           .filterWhere('ends_at', '>', now)
+          .filterWhere('last_used_at', '>', usedAfter)
           .as('live'),
       ])
       .where('person_id', 'in', people)
