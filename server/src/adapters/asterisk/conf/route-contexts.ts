@@ -45,10 +45,23 @@ const mostOf = (t: SiteTrunk): ConfText =>
   t.max_calls === null ? conf`0` : whole(t.max_calls, `trunk ${t.name}: most calls`, 1, 10_000);
 
 /**
- * A server that neither rings nor refuses within this time is skipped. The engine would wait 32 s for a server that failed after
- * its last OPTIONS.
+ * A trunk or server that neither rings nor refuses within this time is skipped if there is another one. The engine would wait 32 s
+ * for one that failed after its last OPTIONS.
  */
-const SILENT_SECONDS = whole(8, 'patience with a server', 1, 60);
+const PATIENCE = whole(8, 'patience with a trunk', 1, 60);
+const PATIENCE_FOR_HELP = whole(5, 'patience during a call for help', 1, 60);
+interface Way {
+  /** Number that is shown. */
+  readonly shown: ConfText;
+  readonly most: ConfText;
+  readonly kind?: ConfText;
+  /** Longest time until the trunk rings or refuses. */
+  readonly patience?: ConfText;
+  /** Another trunk follows. */
+  readonly more?: boolean;
+  /** Also sends the call to servers that do not answer OPTIONS. */
+  readonly anyway?: boolean;
+}
 /**
  * Sets the caller number shown to the called side only, so that the call records keep the real caller. Option i: redirects
  * (3xx) by the trunk are not followed.
@@ -56,14 +69,16 @@ const SILENT_SECONDS = whole(8, 'patience with a server', 1, 60);
 const dial = (
   t: SiteTrunk,
   to: ConfText,
-  { shown, most, kind = nothing }: { shown: ConfText; most: ConfText; kind?: ConfText },
-  more: ConfText,
+  { shown, most, kind = nothing, patience = PATIENCE, more = false, anyway = false }: Way,
+  options: ConfText,
 ): readonly ConfText[] => {
   const servers = serversOf(t);
-  const ways = servers.map(({ name }, i) => {
+  const ways = servers.map(({ name, uri }, i) => {
     const server = servers.length === 1 ? nothing : conf`/${name}`;
-    const patience = i + 1 < servers.length ? conf`^${SILENT_SECONDS}` : nothing;
-    return conf`Dial(PJSIP/${to}@${endpointOf(t)}${server},${patience},i${callingPhone}b(over-trunk^s^1(${endpointOf(t)}^${most}^${shown}^${kind}^$\{OFFHOOK_BY}))${more})`;
+    // The engine checks the state of a server only if it is dialled by its name.
+    const target = anyway ? conf`${endpointOf(t)}/sip:${to}@${uri}` : conf`${to}@${endpointOf(t)}${server}`;
+    const limit = more || i + 1 < servers.length ? conf`^${patience}` : nothing;
+    return conf`Dial(PJSIP/${target},${limit},i${callingPhone}b(over-trunk^s^1(${endpointOf(t)}^${most}^${shown}^${kind}^$\{OFFHOOK_BY}))${options})`;
   });
   return ways.flatMap((way, i) => {
     const left = ways.length - i - 1;
@@ -110,7 +125,7 @@ const NEXT_TRUNK = context(conf`next-trunk`, [
 ]);
 /**
  * Returns 1 if the next server of the same trunk is to be tried: this one did not answer in time, or answered that it is out of
- * order. An unanswered call has a SIP answer and ends here.
+ * order. An unanswered call has a SIP answer and ends here. A call for help later dials such a trunk once more.
  */
 const NEXT_SERVER = context(conf`next-server`, [
   exten(conf`s`, [
@@ -126,7 +141,7 @@ const NEXT: readonly ConfText[] = [
   conf`GotoIf($\{LEN($\{GOSUB_RETVAL})}?:over)`,
 ];
 /** A carrier may refuse emergency numbers, mostly as unknown: the next trunk may carry such a call. */
-const NEXT_FOR_HELP = [conf`GotoIf($\{REGEX("^(BUSY|ANSWER)$" $\{DIALSTATUS})}?over)`];
+const NEXT_FOR_HELP = conf`GotoIf($\{REGEX("^(BUSY|ANSWER)$" $\{DIALSTATUS})}?over)`;
 const OVER = conf`Hangup($\{IF($["0$\{HANGUPCAUSE}" = "00"]?${cause('full')}:$\{HANGUPCAUSE})})`;
 
 /**
@@ -205,6 +220,58 @@ function usuallyShown(t: SiteTrunk): ConfText {
 const shownOver = (t: SiteTrunk): ConfText =>
   conf`$\{IF($\{LEN($\{OFFHOOK_CHOSEN})}?$\{OFFHOOK_CHOSEN}:${usuallyShown(t)})}`;
 
+/**
+ * Steps of a call for help over the trunks of a route. If none of them carried the call, those that were skipped or did not answer
+ * are dialled once more, with more patience and regardless of their state: OPTIONS may be lost or ignored.
+ */
+function waysForHelp(route: SiteOutboundRoute, plan: CallPlan): readonly ConfText[] {
+  const what = `outbound route ${route.name}`;
+  const silent = (i: number): ConfText => conf`OFFHOOK_SILENT_${number(i)}`;
+  const label = (i: number): ConfText => (i === route.trunks.length ? conf`over` : conf`again${number(i)}`);
+  const dialled = (i: number, how: Pick<Way, 'patience' | 'anyway'>): readonly ConfText[] => {
+    const way = route.trunks[i]!;
+    const t = plan.trunks.get(way.trunk)!;
+    const more = i + 1 < route.trunks.length;
+    const kind = classOf(route.class, what);
+    return [
+      conf`HangupCauseClear()`,
+      ...dial(t, changed(way, what), { shown: usuallyShown(t), most: conf`0`, kind, more, ...how }, nothing),
+      NEXT_FOR_HELP,
+    ];
+  };
+  return [
+    ...route.trunks.flatMap((_, i) => [
+      ...dialled(i, { patience: PATIENCE_FOR_HELP }),
+      conf`Gosub(next-server,s,1)`,
+      conf`Set(${silent(i)}=$\{GOSUB_RETVAL})`,
+    ]),
+    ...route.trunks.flatMap((_, i) => [
+      at(label(i), conf`GotoIf($\{LEN($\{${silent(i)}})}?:${label(i + 1)})`),
+      ...dialled(i, { anyway: true }),
+    ]),
+  ];
+}
+function usualWays(route: SiteOutboundRoute, plan: CallPlan, options: ConfText): readonly ConfText[] {
+  const what = `outbound route ${route.name}`;
+  const label = (i: number): ConfText => (i === route.trunks.length ? conf`over` : conf`way${number(i)}`);
+  return route.trunks.flatMap((way, i) => {
+    const t = plan.trunks.get(way.trunk)!;
+    const more = i + 1 < route.trunks.length;
+    const [first, ...rest] = [
+      ...full(t, label(i + 1)),
+      ...(more ? [conf`HangupCauseClear()`] : []),
+      ...dial(
+        t,
+        changed(way, what),
+        { shown: shownOver(t), most: mostOf(t), kind: classOf(route.class, what), more },
+        options,
+      ),
+      ...(more ? NEXT : []),
+    ];
+    return [at(label(i), first!), ...rest];
+  });
+}
+
 function outbound(
   route: SiteOutboundRoute,
   plan: CallPlan,
@@ -215,27 +282,12 @@ function outbound(
   const emergency = isEmergency(route);
   // No announcement delays a call for help, and no rule records it.
   const { caller, announce, announced, answered } = emergency ? UNRECORDED : recording;
-  const kind = classOf(route.class, what);
-  const label = (i: number): ConfText => (i === route.trunks.length ? conf`over` : conf`way${number(i)}`);
-  const ways = route.trunks.flatMap((way, i) => {
-    const t = plan.trunks.get(way.trunk)!;
-    const most = emergency ? conf`0` : mostOf(t);
-    const [first, ...rest] = [
-      ...(emergency ? [] : full(t, label(i + 1))),
-      ...(i + 1 < route.trunks.length ? [conf`HangupCauseClear()`] : []),
-      ...dial(
-        t,
-        changed(way, what),
-        { shown: emergency ? usuallyShown(t) : shownOver(t), most, kind },
-        emergency ? nothing : conf`${announced}${limits.answered(answered)}`,
-      ),
-      ...(i + 1 === route.trunks.length ? [] : emergency ? NEXT_FOR_HELP : NEXT),
-    ];
-    return [at(label(i), first!), ...rest];
-  });
+  const ways = emergency
+    ? waysForHelp(route, plan)
+    : usualWays(route, plan, conf`${announced}${limits.answered(answered)}`);
   const steps = [
     conf`GotoIf(${isNumber(conf`EXTEN`)}?:number)`,
-    conf`Gosub(outside-asked,s,1($\{CONTEXT},${kind},${EXTEN},${changed(route.trunks[0]!, what)}))`,
+    conf`Gosub(outside-asked,s,1($\{CONTEXT},${classOf(route.class, what)},${EXTEN},${changed(route.trunks[0]!, what)}))`,
     conf`GotoIf($\{LEN($\{GOSUB_RETVAL})}?refused)`,
     ...(emergency
       ? [conf`Gosub(for-help,${EXTEN},1(${usuallyShown(plan.trunks.get(route.trunks[0]!.trunk)!)}))`]
@@ -413,7 +465,9 @@ export function trunkContexts(plan: CallPlan, recording: RecordingSteps, zone: s
       outboundContexts(plan, recording, limits),
       overTrunk(limits),
       NEXT_TRUNK,
-      ...(site.trunks.some((t) => t.servers.length > 1) ? [NEXT_SERVER] : []),
+      ...(site.trunks.some((t) => t.servers.length > 1) || site.outbound_routes.some(isEmergency)
+        ? [NEXT_SERVER]
+        : []),
     ],
     '',
   );

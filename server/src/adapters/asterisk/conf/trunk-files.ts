@@ -49,7 +49,11 @@ language = ${language(spoken, 'the language of the site')}
 interface Server {
   readonly name: ConfText;
   readonly at: ConfText;
+  /** Its address with the transport, without the scheme. */
+  readonly uri: ConfText;
 }
+const transportOf = (t: SiteTrunk): ConfText =>
+  word(t.transport, `trunk ${t.name}: transport`, ['udp', 'tcp', 'tls'] as const);
 /**
  * The servers of a trunk in the order in which they are tried. By TLS a server is reached by its name, which its certificate
  * has; otherwise by its first address, so that no call waits for a name to be looked up.
@@ -64,12 +68,16 @@ export function serversOf(t: SiteTrunk): readonly [Server, ...Server[]] {
   const [first, ...more] = t.servers.map((server) =>
     at(t.transport === 'tls' ? server.host : (server.addresses[0] ?? server.host), server.port),
   );
+  const server = (named: ConfText, to: ConfText): Server => ({
+    name: named,
+    at: to,
+    uri: t.transport === 'udp' ? to : conf`${to}\\;transport=${transportOf(t)}`,
+  });
   return [
-    { name, at: first ?? at(t.host, t.port) },
-    ...more.map((to, i) => ({
-      name: conf`server${whole(i + 2, `${what}: servers`, 2, MOST_SERVERS)}-${name}`,
-      at: to,
-    })),
+    server(name, first ?? at(t.host, t.port)),
+    ...more.map((to, i) =>
+      server(conf`server${whole(i + 2, `${what}: servers`, 2, MOST_SERVERS)}-${name}`, to),
+    ),
   ];
 }
 /** The SIP proxy has one address, of IPv4, and no TLS towards trunks. */
@@ -126,7 +134,7 @@ function trunk(
   const name = endpointOf(t);
   const what = `trunk ${t.name}`;
   const address = host(t.host, `${what}: host`);
-  const protocol = word(t.transport, `${what}: transport`, ['udp', 'tcp', 'tls'] as const);
+  const protocol = transportOf(t);
   const known = t.servers.flatMap((server) => server.addresses.map((one) => host(one, `${what}: address`)));
   const proxies = isProxied(t, settings) ? settings.sip_proxies : undefined;
   const way =
@@ -142,8 +150,6 @@ function trunk(
         : conf`transport-udp`;
   const six = isIPv6(t.host);
   const transport = six && settings.sip_ipv6 !== undefined ? sixth(first) : first;
-  const uri = ({ at }: Server): ConfText =>
-    t.transport === 'udp' ? at : conf`${at}\\;transport=${protocol}`;
   const servers = serversOf(t);
   const codecs = t.codecs.map((codec) => word(codec, `${what}: codec`, CODECS));
   const user = t.login === null ? null : loginName(t.login.username, `${what}: user name`);
@@ -165,7 +171,7 @@ password = ${foreignSecret(t.login.password, `${what}: password`)}
 [${server.name}]
 type = registration
 transport = ${transport}
-server_uri = sip:${uri(server)}
+server_uri = sip:${server.uri}
 client_uri = sip:${user!}@${t.servers.length === 0 ? server.at : address}
 contact_user = ${user!}
 outbound_auth = ${name}
@@ -177,7 +183,7 @@ ${way.route}`,
   const addresses = servers.map(
     (server) => conf`[${server.name}]
 type = aor
-contact = sip:${uri(server)}
+contact = sip:${server.uri}
 qualify_frequency = ${checks(t)}
 qualify_timeout = 3.0
 ${way.route}`,

@@ -1,0 +1,111 @@
+/** Routes with several trunks, on a real engine: how long a dead one is waited for, and calls for help that no trunk answers. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { farAddress, silence } from '../../../../test/support/far-address.ts';
+import type { FarAddress } from '../../../../test/support/far-address.ts';
+import { openFarSide, registerPhone } from '../../../../test/support/phone.ts';
+import type { Phone } from '../../../../test/support/phone.ts';
+import { stalledMs } from '../../../../test/support/pressure.ts';
+import { PASSWORD, company, outboundRoute, trunk } from '../../../../test/support/rendered-company.ts';
+import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
+import { until } from '../../../../test/support/until.ts';
+
+/** Longest time from the INVITE of a caller to that at the next trunk, not counting that in which programs waited for the machine. */
+const HELP_MS = 7_000;
+const USUAL_MS = 11_000;
+const HOSTS = { north: '127.0.0.2', south: '127.0.0.3', west: '127.0.0.4' } as const;
+type Name = keyof typeof HOSTS;
+const AT = {} as Record<Name, FarAddress>;
+const way = (name: Name) => ({ trunk: name, strip: 0, prepend: '' });
+let engine: TestEngine;
+before(async () => {
+  for (const name of Object.keys(HOSTS) as Name[]) AT[name] = await farAddress(HOSTS[name]);
+  const route = (name: string, pattern: string, trunks: Name[], fields = {}) =>
+    outboundRoute({ name, patterns: [pattern], class: 'emergency', trunks: trunks.map(way), ...fields });
+  engine = await startTestEngine(
+    company({
+      trunks: (Object.keys(HOSTS) as Name[]).map((name) => trunk({ name, ...AT[name] })),
+      outbound_routes: [
+        route('help', '112', ['north', 'west']),
+        route('slow', '110', ['south', 'west']),
+        route('only', '999', ['north']),
+        route('refused', '111', ['west', 'north']),
+        route('usual', '0.', ['north', 'west'], { class: 'national' }),
+      ],
+    }),
+  );
+});
+after(async () => {
+  await engine?.[Symbol.asyncDispose]();
+});
+const desk = (number: string): Promise<Phone> =>
+  registerPhone({ server: engine.server, extension: number, password: PASSWORD });
+const far = (name: Name): Promise<Phone> =>
+  openFarSide({ server: engine.server, extension: '+4915112345678', at: AT[name], cli: engine.cli });
+
+test('conf/silent trunks - a trunk that died since its last OPTIONS costs a call a few seconds; one that rings keeps its call', async () => {
+  await using from = await desk('1001');
+  await using other = await desk('1002');
+  await using south = await far('south');
+  await using west = await far('west');
+  await using stack = new AsyncDisposableStack();
+  const slow = await other.invite('110');
+  const rings = await south.incoming(slow);
+  rings.ring();
+  await slow.ringing();
+  const dead = silence(AT.north);
+  stack.defer(dead.speak);
+  for (const [number, most] of [
+    ['112', HELP_MS],
+    ['030123', USUAL_MS],
+  ] as const) {
+    const [began, stalled] = [performance.now(), stalledMs()];
+    const call = await from.invite(number);
+    const there = await west.incoming(call);
+    const waited = performance.now() - began - (stalledMs() - stalled);
+    assert.equal(there.dialled, number);
+    assert.ok(waited < most, `${number} waited for ${waited.toFixed(0)} ms`);
+    there.reject(486);
+    await call.ended();
+  }
+  assert.equal(dead.calls(), 2);
+  assert.equal(rings.state, 'ringing');
+  await rings.answer();
+  await slow.answered();
+  await slow.hangup();
+  await rings.ended();
+  assert.equal(west.waiting, 0);
+});
+
+test('conf/silent trunks - a call for help is also sent to a trunk that does not answer OPTIONS, but not again to one that refused it', async () => {
+  await using from = await desk('1001');
+  await using west = await far('west');
+  const shows = (word: string): Promise<unknown> =>
+    until(`north as ${word}`, async () =>
+      new RegExp(`sip:${AT.north.host}:${AT.north.port} .* ${word} `).test(
+        await engine.cli('pjsip show contacts'),
+      ),
+    );
+  silence(AT.north);
+  await engine.cli('pjsip qualify trunk-north');
+  await shows('Unavail');
+  await using north = await openFarSide({
+    server: engine.server,
+    extension: '+4915112345678',
+    at: AT.north,
+  });
+  const only = await from.invite('999');
+  const there = await north.incoming(only);
+  assert.equal(there.dialled, '999');
+  await there.answer();
+  await only.answered();
+  await only.hangup();
+  await there.ended();
+
+  const call = await from.invite('111');
+  (await west.incoming(call)).reject(403);
+  (await north.incoming(call)).reject(404);
+  await call.ended();
+  assert.deepEqual([west.seen, north.seen], [1, 2]);
+});
