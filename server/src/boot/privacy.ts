@@ -61,7 +61,7 @@ export async function recordingNodesOf(
 /** Runs the migrations and resumes interrupted jobs. */
 export function createPrivacy(parts: PrivacyParts): Promise<Privacy> {
   const { audit, callbacks, callerRules, clock, config, connectors, directory, engineSite, exports } = parts;
-  const { history, log, objects, phonebook, presence, push, records, sessions, store } = parts;
+  const { history, log, objects, phonebook, presence, push, records, sessions, store, webhooks } = parts;
   const configured = (): readonly string[] => directory.config().engines.map(({ node }) => node);
   const voicemail = new VoicemailData({
     engines: () => enginesOf(engineSite, configured(), parts.nodes),
@@ -72,7 +72,7 @@ export function createPrivacy(parts: PrivacyParts): Promise<Privacy> {
     store,
     // Connectors before the phonebook, so that no answer to their earlier requests enters it after the erasure.
     holders: [
-      ...[history, audit, presence, callbacks, callerRules, connectors, phonebook, push].map(
+      ...[history, audit, presence, callbacks, callerRules, connectors, phonebook, push, webhooks].map(
         ({ data }) => data,
       ),
       sessions.personalData((extension) => objects.holdersOf(extension)),

@@ -157,6 +157,7 @@ test('privacy - an erasure reports the former places, that none is left, the rem
     erasure.remains.map(({ where, until: end }) => [where, end]),
     [
       ['journal', '2026-11-28T09:00:00.000Z'],
+      ['deliveries that a webhook parks later', '2026-12-28T09:00:00.000Z'],
       ['replies kept for Idempotency-Key', '2026-11-22T09:00:00.000Z'],
       ["the engine's own call records", null],
       ['directory, call forwards, trunks and routes', null],
@@ -175,7 +176,7 @@ test('privacy - a proof reports where the database keeps former bytes', async (t
   r.traces.gone = false;
   const { id } = await r.erase({ number: NUMBER, reason: 'Request' });
   const { state, remains } = await r.done(id);
-  assert.deepEqual([state, remains[3]?.where], ['done', 'the files and the log of the database']);
+  assert.deepEqual([state, remains[4]?.where], ['done', 'the files and the log of the database']);
 });
 
 test('privacy - a proof names the nodes on whose machines recordings stay', async (t) => {

@@ -5,6 +5,8 @@ import type { Gone, Missing, Remains } from './service.ts';
 const DAY_MS = 86_400_000;
 /** Days for which lines of the audit trail are kept. */
 const AUDIT_DAYS = 400;
+/** Days for which a parked delivery of a webhook is kept. */
+const PARKED_DAYS = 30;
 
 /** Voicemail at engines whose nodes were not reached. */
 export const unreachedVoicemail = (nodes: readonly string[]): Missing =>
@@ -36,6 +38,11 @@ export const remainsOf =
         where: 'journal',
         until: after(journal_days),
         why: 'Events that were told already are not changed; they go with the days the journal keeps.',
+      },
+      {
+        where: 'deliveries that a webhook parks later',
+        until: after(journal_days + PARKED_DAYS),
+        why: 'An event that its receiver has not accepted yet waits in the journal. If it is parked, a copy is kept for 30 days.',
       },
       {
         where: 'replies kept for Idempotency-Key',

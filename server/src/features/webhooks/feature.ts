@@ -5,7 +5,9 @@ import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { FollowableJournal } from '../../ports/journal-store.ts';
 import type { Gauges } from '../../ports/metrics.ts';
+import type { PersonalData } from '../../ports/privacy.ts';
 import type { Store } from '../../ports/store.ts';
+import { personalDataOf } from './personal-data.ts';
 import { Runner } from './runner.ts';
 import { WebhookService } from './service.ts';
 import { createTargetSettings } from './settings.ts';
@@ -49,6 +51,7 @@ export interface Webhooks {
   readonly service: WebhookService;
   /** Checks every outside address that the service calls; its settings can permit private ones. */
   readonly guard: Guard;
+  readonly data: PersonalData;
   figures(): WebhookFigures;
   gauges(to: Gauges): void;
   /**
@@ -104,6 +107,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
   return {
     service: new WebhookService({ ...parts, resolve }),
     guard,
+    data: personalDataOf(store, () => runner.save()),
     figures,
     gauges(to) {
       for (const name of FIGURES) {

@@ -1,4 +1,4 @@
-import type { Generated, Selectable, Transaction } from 'kysely';
+import type { Generated, Kysely, Selectable, Transaction } from 'kysely';
 import type { DeliveryState, DisabledReason } from '@offhook/contract/webhooks.ts';
 import { createTable } from '../../core/schema.ts';
 import type { JournalRow } from '../../ports/journal-store.ts';
@@ -115,6 +115,8 @@ export interface WebhookRow {
 }
 /** A row of the delivery log. */
 export type DeliveryRow = Omit<Tables['webhook_deliveries'], 'webhook_id'>;
+/** A delivery with a part of an event or of an answer. */
+export type KeptDelivery = Pick<Tables['webhook_deliveries'], 'webhook_id' | 'number' | 'row' | 'excerpt'>;
 /** Changes of one webhook, written together with those of others. */
 export interface Group {
   readonly id: number;
@@ -203,6 +205,37 @@ async function saveGroup(trx: Transaction<Tables>, { id, settings, progress, lin
     .execute();
 }
 
+/** What an erasure searches. */
+const keptIn = (db: Kysely<Tables>) => ({
+  /** Deliveries after `after` that have an event or the start of an answer, in the order of their keys. */
+  keptAfter(after: KeptDelivery | null, limit: number): Promise<KeptDelivery[]> {
+    const { webhook_id, number } = after ?? { webhook_id: 0, number: 0 };
+    return db
+      .selectFrom('webhook_deliveries')
+      .select(['webhook_id', 'number', 'row', 'excerpt'])
+      .where((e) => e.or([e('row', 'is not', null), e('excerpt', '!=', '')]))
+      .where((e) =>
+        e.or([
+          e('webhook_id', '>', webhook_id),
+          e.and([e('webhook_id', '=', webhook_id), e('number', '>', number)]),
+        ]),
+      )
+      .orderBy('webhook_id')
+      .orderBy('number')
+      .limit(limit)
+      .execute();
+  },
+  /** Deletes the event and the answer of a delivery, but not its line. */
+  async empty({ webhook_id, number }: KeptDelivery): Promise<void> {
+    await db
+      .updateTable('webhook_deliveries')
+      .set({ row: null, excerpt: '' })
+      .where('webhook_id', '=', webhook_id)
+      .where('number', '=', number)
+      .execute();
+  },
+});
+
 export type WebhookStore = Awaited<ReturnType<typeof createWebhookStore>>;
 /** Every method throws `store_unavailable` if the database rejects it. `also` runs in the transaction of the change. */
 export async function createWebhookStore(store: Store) {
@@ -274,6 +307,8 @@ export async function createWebhookStore(store: Store) {
         .select('row')
         .where('webhook_id', '=', id)
         .where('state', '=', 'parked')
+        // An erasure has emptied the others.
+        .where('row', 'is not', null)
         // Only ids that start with `epoch:`; the same seq of another epoch is another event.
         .where('event_id', '>=', `${epoch}:`)
         .where('event_id', '<', `${epoch};`)
@@ -284,6 +319,7 @@ export async function createWebhookStore(store: Store) {
         .executeTakeFirst();
       return found?.row == null ? null : (JSON.parse(found.row) as JournalRow);
     },
+    ...keptIn(db),
     /** Deletes log rows older than a week, and parked ones older than 30 days. */
     purge(now: number): Promise<void> {
       return change(async (trx) => {
