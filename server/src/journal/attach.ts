@@ -79,7 +79,7 @@ export class CopyFollower {
       detail: this.#behind === null ? 'not read yet' : `${this.#behind} events behind`,
     };
   }
-  /** Appends the next rows of the log to the copy; many rows need several calls. */
+  /** Appends the next rows of the log to the copy, and deletes those that the log deleted; many rows need several calls. */
   async follow(): Promise<void> {
     const { siteLog } = this.#options;
     const state = await siteLog.state();
@@ -91,7 +91,12 @@ export class CopyFollower {
     )
       this.close();
     const copy = (this.#copy ??= await this.#open(state));
-    if (copy === null) return;
+    if (copy === null) {
+      this.#behind = null;
+      return;
+    }
+    // First, because on a full disk the new rows need the space. The rest of many rows waits for the next call.
+    if (copy.tail() < state.tail) copy.trim(Math.min(state.tail, copy.tail() + TRIM_ROWS));
     for (let n = 0; n < PAGES_AT_ONCE && copy.head() < state.head; n += 1) {
       const rows = await siteLog.read(copy.head(), PAGE);
       if (rows.length === 0) break;
@@ -108,7 +113,9 @@ export class CopyFollower {
     const copyFile = await this.#options.open();
     if (copyFile === null) return null;
     const compared = await withKept(copyFile, (kept) => compare(siteLog, state, kept));
-    if (compared === 'behind' || compared === 'differs') {
+    // The leading node puts the lost events back; the next call compares again.
+    if (compared === 'behind') return null;
+    if (compared === 'differs') {
       this.#differs = true;
       log.error({ head: state.head }, 'the copy of this standby holds other events than the log');
       return null;
@@ -143,6 +150,8 @@ export async function openFollowed({
 }
 /** Limit of pages in one call of `follow`; between two calls the node requests the lease. */
 const PAGES_AT_ONCE = 20;
+/** Limit of rows that one call of `follow` deletes. */
+const TRIM_ROWS = 5_000;
 function openCopy(copyFile: CopyFile, { epoch, began, head, tail, check }: LogState): JournalStore {
   const seq = Math.max(tail, began) - 1;
   return copyFile.open({ epoch, began, after: { seq, check: seq === head ? check : '' } });
