@@ -68,7 +68,8 @@ export async function openOnServer(options: ServerSiteOptions, stack: AsyncDispo
     taken = momentNow();
     return (await siteLog.state()) === null ? null : await takeLog(siteLog, config.data);
   });
-  const term = (): number | null => state?.term ?? null;
+  const holder = (await holderOf(config.data)).id;
+  const term = () => (state === null ? null : { term: state.term, holder });
   const opened = openPostgresStore(url, { log, features: Object.keys(SITE), term });
   stack.defer(() => opened.close());
   // The disk of this machine still takes recordings and the copy of the journal.

@@ -8,7 +8,8 @@ import {
   replaceWithNoncontingentExpression,
 } from 'kysely';
 import type { DatabaseConnection, Driver, QueryResult } from 'kysely';
-import type { Answer, Link, Session } from './link.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Answer, Begun, Link, Session } from './link.ts';
 import { translation } from './translate.ts';
 
 const SLOW_MS = 30 * 60_000;
@@ -18,6 +19,7 @@ class Connection implements DatabaseConnection {
   readonly #patience: number | undefined;
   /** Session of this connection's transaction. */
   writing: Session | undefined;
+  begun: Begun | undefined;
   constructor(link: Link, patience: number | undefined) {
     this.#link = link;
     this.#patience = patience;
@@ -88,9 +90,9 @@ class PostgresDriver implements Driver {
     await this.#link.writes.take();
     try {
       const session = await this.#link.writer();
-      await this.#link.ask(session, 'begin');
+      const begun = await this.#link.begin(session);
       if (this.#slow) await this.#link.ask(session, 'set local statement_timeout = 0');
-      (connection as Connection).writing = session;
+      Object.assign(connection, { writing: session, begun });
     } catch (error) {
       this.#link.writes.give();
       throw error;
@@ -98,13 +100,25 @@ class PostgresDriver implements Driver {
   }
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     const own = connection as Connection;
-    const { command } = await this.#link.ask(own.writing!, 'commit');
+    const command = await this.#commit(own);
     own.writing = undefined;
     this.#link.writes.give();
     if (command === 'ROLLBACK') {
       throw new Error(
         'a statement of the transaction failed and its error was ignored: the transaction was rolled back',
       );
+    }
+  }
+  /** Resolves with what the server did. A commit whose answer was lost counts as one if the server has it. */
+  async #commit({ writing, begun }: Connection): Promise<string> {
+    const link = this.#link;
+    try {
+      return (await link.ask(writing!, 'commit')).command;
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      link.drop(writing!);
+      if (!(await link.isCommitted(begun!))) throw error;
+      return 'COMMIT';
     }
   }
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {

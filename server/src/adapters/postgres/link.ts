@@ -9,6 +9,9 @@ import { ANSWER_MS, applicationName, clientConfig, placeOf } from './settings.ts
 const READERS = 9;
 /** Limit for a write to wait behind other writes of this process. */
 const TURN_WAIT_MS = 5_000;
+/** Limit of the search for the outcome of a commit whose answer was lost, and the pause between two attempts. */
+const SETTLE_MS = 2_500;
+const SETTLE_AGAIN_MS = 100;
 /**
  * Bounds of the pause after a lost connection, which lasts as long as the failed attempt took: readers do not all wait
  * for a server that hangs, and one that refuses at once, e.g. during its start, is asked again soon.
@@ -24,6 +27,17 @@ export interface Answer<R = Record<string, unknown>> {
 }
 /** A writing session, or a reading one for several statements. */
 export type Session = Client | PoolClient;
+/** A transaction that has begun: its number, and the start of the server, which numbers them. */
+export interface Begun {
+  readonly xid: string;
+  readonly server: string;
+}
+/** The log under which a process writes. */
+export interface Term {
+  readonly term: number;
+  /** Id of its holder: a database that lost its newest rows assigns a term a second time. */
+  readonly holder: string;
+}
 
 const inputValue = (value: unknown): unknown => {
   if (typeof value === 'boolean') return Number(value);
@@ -43,10 +57,10 @@ export class Link {
   readonly #name = applicationName();
   readonly #readers: Pool;
   #writer: Client | undefined;
-  readonly #term: () => number | null;
+  readonly #term: () => Term | null;
   #refused: { readonly error: ServiceError; readonly until: number } | undefined;
   /** `term`: that of the site's log under which this process writes; null before it took the log, or for records alone. */
-  constructor(url: string, term: () => number | null = () => null) {
+  constructor(url: string, term: () => Term | null = () => null) {
     this.#term = term;
     this.#url = url;
     this.place = placeOf(url);
@@ -70,7 +84,9 @@ export class Link {
     // Ending a session during a statement closes its connection.
     const timer = setTimeout(() => void Promise.resolve(session.end()).catch(() => {}), patience);
     try {
-      const result: QueryResult<R> = await session.query(text, values.map(inputValue));
+      const answer: QueryResult<R> | QueryResult<R>[] = await session.query(text, values.map(inputValue));
+      // Several statements in one text have several results.
+      const result = Array.isArray(answer) ? answer.at(-1)! : answer;
       this.#refused = undefined;
       return { rows: result.rows ?? [], command: result.command, affected: result.rowCount ?? 0 };
     } catch (error) {
@@ -126,6 +142,29 @@ export class Link {
     }
     return (this.#writer = client);
   }
+  /** Begins a transaction. Its number is requested now, because its commit may lose its answer. */
+  async begin(session: Session): Promise<Begun> {
+    return (await this.ask<Begun>(session, BEGIN)).rows[0]!;
+  }
+  /**
+   * True if this transaction was committed although the answer was lost. False if it was not, and if the outcome cannot be known
+   * now: the server is still away, or another one answers, which numbers its transactions itself. Call it only with the lock of
+   * `writes`.
+   */
+  async isCommitted({ xid, server }: Begun): Promise<boolean> {
+    const until = performance.now() + SETTLE_MS;
+    for (;;) {
+      try {
+        // A new writing session begins after the end of the former one, so the outcome is final.
+        const [found] = (await this.ask<Begun & { status: string }>(await this.writer(), OUTCOME, [xid]))
+          .rows;
+        return found?.server === server && found.status === 'committed';
+      } catch (error) {
+        if (!(error instanceof ServiceError) || performance.now() > until) return false;
+      }
+      await new Promise((resolve) => setTimeout(resolve, SETTLE_AGAIN_MS));
+    }
+  }
   /** Closes a writing session: the server rolls back uncommitted work. */
   drop(client: Session): void {
     if (this.#writer === client) this.#writer = undefined;
@@ -147,9 +186,9 @@ export class Link {
     }
     return cause;
   }
-  async #leads(client: Client, term: number): Promise<boolean> {
-    const [log] = (await this.ask<{ readonly term: number }>(client, 'select term from offhook_log')).rows;
-    return log?.term === term;
+  async #leads(client: Client, { term, holder }: Term): Promise<boolean> {
+    const [log] = (await this.ask<Term>(client, 'select term, holder from offhook_log')).rows;
+    return log?.term === term && log.holder === holder;
   }
   async #lock(client: Client): Promise<void> {
     for (let attempt = 0; attempt < 20; attempt += 1) {
@@ -187,6 +226,9 @@ interface Holder {
 }
 const TAKE_LOCK = `select pg_try_advisory_lock($1, hashtext(coalesce(current_schema(), ''))) as got,
   current_setting('server_encoding') as encoding`;
+const SERVER = 'pg_postmaster_start_time()::text as server';
+const BEGIN = `begin; select pg_current_xact_id()::text as xid, ${SERVER}`;
+const OUTCOME = `select pg_xact_status($1::xid8) as status, ${SERVER}`;
 const HOLDERS = `select a.pid, a.application_name as name, coalesce(host(a.client_addr), 'this machine') as address
   from pg_locks l join pg_stat_activity a on a.pid = l.pid
   where l.locktype = 'advisory' and l.granted and l.classid = $1::bigint::oid

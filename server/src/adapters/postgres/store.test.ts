@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Generated } from 'kysely';
 import { storeConformance } from '../../../test/conformance/store.ts';
+import { cuttable } from '../../../test/support/cuttable.ts';
 import { PASSWORD } from '../../../test/support/postgres.ts';
-import { until } from '../../../test/support/until.ts';
+import { GiveUp, until } from '../../../test/support/until.ts';
 import { usePostgres } from '../../../test/support/use-site.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
-import type { Migration } from '../../ports/store.ts';
+import type { Migration, Store } from '../../ports/store.ts';
 import { openPostgresStore } from './store.ts';
 
 const server = usePostgres();
 
 interface Tables {
-  item: { id: number; name: string };
+  item: { id: Generated<number>; name: string };
 }
 const item: Migration = {
   id: '0101',
@@ -81,6 +83,66 @@ test('postgres store - an unanswered commit is settled before the next write: it
     Array.from({ length: given }, (_, id) => ({ id })),
   );
   await store.close();
+});
+
+test('postgres store - a commit that lost its answer counts: the caller does not repeat what the server has stored', async () => {
+  await using relay = await cuttable(await server().createDatabase());
+  const store = openPostgresStore(relay.url);
+  await store.migrate('test', [item]);
+  const add = () =>
+    store.transaction<Tables, number>(async (trx) => {
+      const { id } = await trx
+        .insertInto('item')
+        .values({ name: 'a' })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      return Number(id);
+    });
+  const ids = [await add()];
+  for (let n = 0; n < 3; n += 1) {
+    relay.loseAnswer('commit\0');
+    ids.push(await add());
+  }
+  const rows = await store.db<Tables>().selectFrom('item').select('id').orderBy('id').execute();
+  assert.deepEqual(
+    rows.map((row) => row.id),
+    ids,
+  );
+  // A commit that never reached the server is an error.
+  relay.cut();
+  await assert.rejects(add(), unavailable(/./));
+  relay.mend();
+  await until('a write', () => add().then(Boolean, () => false));
+  assert.equal((await store.db<Tables>().selectFrom('item').select('id').execute()).length, 5);
+  await store.close();
+});
+
+test('postgres store - a process whose term was given to another one may not write, also under the same number', async () => {
+  const url = await server().createDatabase();
+  await server().run(url, 'create table offhook_log (term bigint not null, holder text)');
+  await server().run(url, `insert into offhook_log values (5, 'first')`);
+  const [first, second] = ['first', 'second'].map((holder) =>
+    openPostgresStore(url, { term: () => ({ term: 5, holder }) }),
+  ) as [Store, Store];
+  const add = (store: Store, id: number) =>
+    store.db<Tables>().insertInto('item').values({ id, name: 'a' }).execute();
+  await first.migrate('test', [item]);
+  await add(first, 1);
+  // As after a failover to a database that lost the takeover of the first process.
+  await server().run(url, `update offhook_log set holder = 'second'`);
+  await second.migrate('test', [item]);
+  await add(second, 2);
+  await assert.rejects(add(first, 3), unavailable(/./));
+  await until('the first process to be refused', () =>
+    add(first, 3).then(
+      () => {
+        throw new GiveUp('it has written');
+      },
+      (error: unknown) => /another process took the log of this site/.test(String(error)),
+    ),
+  );
+  await add(second, 4);
+  await Promise.all([first.close(), second.close()]);
 });
 
 test('postgres store - a wrong account or database is reported without the password, and the store stays usable', async () => {

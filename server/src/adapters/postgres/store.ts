@@ -8,6 +8,7 @@ import type { Migration, Store } from '../../ports/store.ts';
 import { kyselyOver } from './driver.ts';
 import { refusal } from './errors.ts';
 import { Link } from './link.ts';
+import type { Term } from './link.ts';
 
 interface Steps {
   readonly feature: string;
@@ -22,7 +23,7 @@ interface Steps {
  */
 export function openPostgresStore(
   url: string,
-  options: { log?: Log; moving?: boolean; features?: readonly string[]; term?: () => number | null } = {},
+  options: { log?: Log; moving?: boolean; features?: readonly string[]; term?: () => Term | null } = {},
 ): Store {
   const log = options.log ?? silent;
   const link = new Link(url, options.term);
