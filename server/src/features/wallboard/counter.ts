@@ -25,6 +25,11 @@ export interface CounterOptions {
   readonly calendar: ZoneCalendar;
   readonly log: Log;
 }
+/** A save whose answer was an error: it is open whether the database has it. */
+interface OpenSave {
+  readonly added: SumTable;
+  readonly position: Position;
+}
 /** Counts by `<of>/<name>`. */
 export type Running = ReadonlyMap<string, readonly Count[]>;
 
@@ -47,6 +52,7 @@ export class Counter {
   #version = 0;
   #savedSeq = 0;
   #saving: Promise<void> | null = null;
+  #openSave: OpenSave | null = null;
   #countedQueues = new Set<string>();
 
   private constructor(options: CounterOptions, gaps: readonly Gap[]) {
@@ -214,31 +220,46 @@ export class Counter {
     // One save at a time; a caller that waited also stores what was counted meanwhile.
     while (this.#saving !== null) await this.#saving.catch(() => {});
     if (!this.unsaved) return;
-    const { seq } = this.#position;
-    const added = this.#unsaved;
-    const addedGaps = this.#gaps.takeUnsaved();
-    this.#unsaved = new SumTable();
-    this.#changed = false;
-    const work = this.#deps.store.save(added, this.#position, writeBoard(this.#board), addedGaps);
+    const work = this.#write();
     this.#saving = work;
     try {
       await work;
-      this.#savedSeq = seq;
-    } catch (error) {
-      added.addAll(this.#unsaved);
-      this.#unsaved = added;
-      this.#gaps.giveBack(addedGaps);
-      this.#changed = true;
-      throw error;
     } finally {
       this.#saving = null;
     }
   }
+  async #write(): Promise<void> {
+    await this.#settleOpen();
+    const position = this.#position;
+    const added = this.#unsaved;
+    const addedGaps = this.#gaps.takeUnsaved();
+    this.#unsaved = new SumTable();
+    this.#changed = false;
+    try {
+      await this.#deps.store.save(added, position, writeBoard(this.#board), addedGaps);
+      this.#savedSeq = position.seq;
+    } catch (error) {
+      this.#openSave = { added, position };
+      this.#gaps.giveBack(addedGaps);
+      this.#changed = true;
+      throw error;
+    }
+  }
+  /** Takes the counts of a failed save back, unless the database has them: added again, they would count twice. */
+  async #settleOpen(): Promise<void> {
+    const open = this.#openSave;
+    if (open === null) return;
+    if (!(await this.#deps.store.has(open.position))) {
+      open.added.addAll(this.#unsaved);
+      this.#unsaved = open.added;
+    }
+    this.#openSave = null;
+  }
 
-  /** Stores what was counted before this slot. A failed save gives its rows back to `#unsaved`. */
+  /** Stores what was counted before this slot. */
   async #storeBefore(slot: number): Promise<void> {
     await this.#saving?.catch(() => {});
-    if (this.#unsaved.before(slot)) await this.save();
+    if (this.#openSave?.added.before(slot) === true || this.#unsaved.before(slot)) await this.save();
   }
   #count(one: Count): void {
     const { of, name, slot } = one;
