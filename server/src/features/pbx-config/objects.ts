@@ -2,8 +2,9 @@
  * The stored objects. Every kept version is readable: a row names the first version with the object and the first one
  * without it. The draft is the difference from the newest version; there is one draft for the whole site.
  */
-import type { Insertable, Transaction } from 'kysely';
+import type { Insertable, Kysely, Transaction } from 'kysely';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { writeQueue } from '../../core/queue.ts';
 import type { Store } from '../../ports/store.ts';
 import { difference, storedObject, toModel, withObjects } from './model.ts';
@@ -49,11 +50,15 @@ export interface ObjectStore {
   ): Promise<void>;
   /** Authors of the draft's differences, by `kind key`. */
   changed(): Promise<ReadonlyMap<string, Changed>>;
-  /** Makes `model` the newest version; further changes of the draft stay. `also` runs in the same transaction. */
+  /**
+   * Makes `model` the newest version; further changes of the draft stay. `also` runs in the same transaction. A store that becomes
+   * unavailable meanwhile may have stored the version: it is asked until it answers, with `pause` between two questions.
+   */
   commit(
     model: Model,
     by: Authorship,
     also?: (trx: Transaction<ObjectTables>, version: number) => Promise<void>,
+    pause?: () => Promise<void>,
   ): Promise<number>;
 }
 const PATIENCE_MS = 30_000;
@@ -132,14 +137,34 @@ export async function newIdentity(
   return id;
 }
 
-/** Reads all objects; throws `store_unavailable` if the database does not answer. */
-export async function openObjects(store: Store): Promise<ObjectStore> {
-  const db = store.db<ObjectTables>();
+async function newestVersion(db: Kysely<ObjectTables>): Promise<number> {
   const newest = await db
     .selectFrom('config_versions')
     .select((e) => e.fn.max('version').as('version'))
     .executeTakeFirst();
-  let version = newest?.version ?? 0;
+  return newest?.version ?? 0;
+}
+/** The newest version after a commit failed with `failure`, which is thrown if it tells that nothing was stored. */
+async function newestAfter(failure: unknown, store: Store, pause?: () => Promise<void>): Promise<number> {
+  const isAway = (error: unknown): boolean =>
+    error instanceof ServiceError && error.code === 'store_unavailable';
+  for (let error = failure; isAway(error);) {
+    try {
+      // In a transaction, which begins after the end of the failed one.
+      return await store.transaction<ObjectTables, number>(newestVersion);
+    } catch (again) {
+      error = again;
+    }
+    if (pause === undefined) break;
+    await pause();
+  }
+  throw failure;
+}
+
+/** Reads all objects; throws `store_unavailable` if the database does not answer. */
+export async function openObjects(store: Store): Promise<ObjectStore> {
+  const db = store.db<ObjectTables>();
+  let version = await newestVersion(db);
   let applied = toModel(
     (
       await db
@@ -225,12 +250,12 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
         });
         draft = next;
       }),
-    commit: (model, by, also) =>
+    commit: (model, by, also, pause) =>
       turn.run(async () => {
         const changes = difference(applied, model);
         const left = difference(model, draft);
         let held = holders;
-        const made = await store.transaction<ObjectTables, number>(async (trx) => {
+        const storing = store.transaction<ObjectTables, number>(async (trx) => {
           const number = await writeVersion(trx, changes, by);
           // After the commit, an error of this read would roll back the apply of a version that is stored.
           held = await readHolders(trx);
@@ -240,6 +265,11 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
               await trx.deleteFrom('config_draft').where('kind', '=', kind).where('key', '=', key).execute();
           await also?.(trx, number);
           return number;
+        });
+        const made = await storing.catch(async (failure: unknown) => {
+          const newest = await newestAfter(failure, store, pause);
+          if (newest === version) throw failure;
+          return newest;
         });
         holders = held;
         applied = model;

@@ -11,6 +11,7 @@ import { difference, disabledBy, mailboxOwners } from '../model.ts';
 import type { Model } from '../model.ts';
 import type { RunDeps } from './deps.ts';
 import type { JournalTables } from './journal.ts';
+import type { ObjectTables } from '../tables.ts';
 import { summariesOf } from './differences.ts';
 import { findDrift, knownNow, stepsTo } from './files.ts';
 import { isOver } from './journal.ts';
@@ -32,6 +33,8 @@ const MOST_WORDS = 2_000;
 /** Attempts to restore the files, and the wait between them. */
 const RESTORE_TRIES = 4;
 const RESTORE_MS = 500;
+/** Interval of questions whether a version was stored, while the store is away. */
+const ASK_MS = 1_000;
 
 /** Ends the apply with this state and sentence before anything was changed. */
 class Ends extends Error {
@@ -219,14 +222,17 @@ export class ApplyRun {
     });
     let over: ConfigApply | undefined;
     if (made) {
-      await objects.commit(target, { author, comment, at: clock.now() }, async (trx, version) => {
+      const also = async (trx: Transaction<ObjectTables>, version: number): Promise<void> => {
         const own = trx as unknown as Transaction<JournalTables>;
         over = last(version);
         await this.#deps.disabling(trx, disabledBy(changes));
         await journal.saveIn(own, over);
         await journal.knowFilesIn(own, known);
         await pruneVersions(trx, version);
-      });
+      };
+      // An engine that was rolled back from a stored version would differ from it.
+      const pause = (): Promise<void> => clock.sleep(ASK_MS, this.#closing);
+      await objects.commit(target, { author, comment, at: clock.now() }, also, pause);
     } else {
       over = last(null);
       await journal.finish(over, known);
