@@ -15,6 +15,8 @@ import type { CallerRuleVerbs, StoredCallerRule } from '../../ports/engine-verbs
 import { createAudit } from '../audit/service.ts';
 import { callerRuleOperations } from './operations.ts';
 import { CallerRules } from './service.ts';
+import { migrations } from './tables.ts';
+import type { RuleRow, RuleTables } from './tables.ts';
 
 async function rig(t: { after(end: () => Promise<void>): void }) {
   const { store, ...temp } = await temporaryStore();
@@ -204,4 +206,52 @@ test('caller rules - what a feature code wrote becomes a rule, what nothing of o
   await enforced();
   assert.equal((await ask('token-agent', 'GET')).body.rules.length, MAX_CALLER_RULES);
   assert.equal((await ask('token-agent', 'POST', '', { number: '+4930555666' })).body.code, 'limit_reached');
+});
+
+test('caller rules - no rule gets the id of a deleted one, so that a repeated DELETE deletes no other; a migrated rule keeps its id', async (t) => {
+  const { ask, open } = await rig(t);
+  const add = async (number: string) => (await ask('token-supervisor', 'POST', '', { number })).body.rule.id;
+  const remove = async (id: number) => (await ask('token-supervisor', 'DELETE', `/${id}`)).status;
+  const [kept, wrong] = [await add('+49301'), await add('+49302')];
+  assert.equal(await remove(wrong), 200);
+  assert.equal(await remove(wrong), 404);
+  const right = await add('+49303');
+  assert.ok(right > wrong);
+  assert.equal(await remove(wrong), 404);
+  const ids = (await ask('token-agent', 'GET')).body.rules.map(({ id }) => id);
+  assert.deepEqual(ids, [right, kept]);
+  assert.deepEqual(
+    (await open()).list().rules.map(({ id }) => id),
+    ids,
+  );
+
+  const { store, ...temp } = await temporaryStore();
+  t.after(() => temp[Symbol.asyncDispose]());
+  await store.migrate(
+    'caller-rules',
+    migrations.filter(({ id }) => id < '0110'),
+  );
+  const rule = { action: 'block', match: 'number', note: null, created_by: 'ada', created_at: 1 } as const;
+  const db = store.db<RuleTables>();
+  await db
+    .insertInto('caller_rules')
+    .values([
+      { id: 4, number: '+491', ...rule },
+      { id: 7, number: '+492', ...rule },
+    ])
+    .execute();
+  await store.migrate('caller-rules', migrations);
+  await db.deleteFrom('caller_rules').where('id', '=', 7).execute();
+  await db
+    .insertInto('caller_rules')
+    .values({ number: '+493', ...rule } as RuleRow)
+    .execute();
+  const rows = await db.selectFrom('caller_rules').select(['id', 'number']).orderBy('id').execute();
+  assert.deepEqual(
+    rows.map(({ id, number }) => [id, number]),
+    [
+      [4, '+491'],
+      [8, '+493'],
+    ],
+  );
 });

@@ -277,3 +277,20 @@ test('blocked networks - networks of addresses, and whether they meet', () => {
   ] as const)
     assert.equal(meets(network, [other]), is, `${network} ${other}`);
 });
+
+test('blocked networks - no block gets the id of an ended one, so that a repeated release ends no other', async (t) => {
+  const { blocks, attack } = await rig(t);
+  const blocked = async (address: string): Promise<number> => {
+    attack(address);
+    const network = blockedNetworkOf(address);
+    return (await until('the block', () => blocks.list().networks.find((b) => b.network === network))).id;
+  };
+  const first = await blocked('203.0.113.7');
+  await blocks.release(ACTOR, first);
+  const second = await blocked('198.51.100.7');
+  await assert.rejects(blocks.release(ACTOR, first), { code: 'not_found' });
+  assert.deepEqual(
+    blocks.list().networks.map(({ id }) => id),
+    [second],
+  );
+});

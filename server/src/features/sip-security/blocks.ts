@@ -2,6 +2,7 @@
  * Blocks networks that send many refused SIP requests, for one hour. The engine rejects requests from these networks;
  * the service stores the list and sends it to the engine after each connect.
  */
+import { sql } from 'kysely';
 import type { BlockedNetwork, BlockedNetworks } from '@offhook/contract/blocked-networks.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createTable } from '../../core/schema.ts';
@@ -34,6 +35,21 @@ export const migrations: readonly Migration[] = [
       await createTable(db.schema)`sip_blocked_networks (
         id integer primary key, network text not null unique, reason text not null, requests integer not null,
         since_ms integer not null, until_ms integer not null)`;
+    },
+  },
+  {
+    // SQLite would give the id of the newest block to the next one after its end, and a repeated DELETE would release that.
+    id: '0110-sip-blocked-network-ids',
+    async up(db) {
+      await db.schema.alterTable('sip_blocked_networks').renameTo('sip_blocked_networks_before').execute();
+      await createTable(db.schema)`sip_blocked_networks (
+        id integer primary key autoincrement, network text not null unique, reason text not null,
+        requests integer not null, since_ms integer not null, until_ms integer not null)`;
+      await sql`insert into sip_blocked_networks (id, network, reason, requests, since_ms, until_ms)
+        select id, network, reason, requests, since_ms, until_ms from sip_blocked_networks_before`.execute(
+        db,
+      );
+      await db.schema.dropTable('sip_blocked_networks_before').execute();
     },
   },
 ];
