@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { AuditRow } from '@offhook/contract/audit.ts';
@@ -32,7 +33,8 @@ export const migrations: readonly Migration[] = [
 /** Lines are kept for 400 days: a year, and five weeks in which the whole year can still be read. */
 const KEEP_MS = 400 * 86_400_000;
 const PURGE_EVERY_MS = 3_600_000;
-const PURGE_AT_ONCE = 5_000;
+/** Lines per statement. */
+const PURGE_AT_ONCE = 1_000;
 const FLUSH_EVERY_MS = 10_000;
 type Line = Omit<Selectable<Tables['audit']>, 'id'>;
 
@@ -57,14 +59,22 @@ export async function createAudit(
   await store.migrate('audit', migrations);
   const db = store.db<Tables>();
 
+  let closed = false;
+  /**
+   * Deletes from the oldest id on until a page has no old line: no index has the time, and a search for old lines in a trail without
+   * any would read all of it.
+   */
   async function purge(): Promise<void> {
-    const old = db
-      .selectFrom('audit')
-      .select('id')
-      .where('at', '<', clock.now() - KEEP_MS)
-      .orderBy('id')
-      .limit(PURGE_AT_ONCE);
-    await db.deleteFrom('audit').where('id', 'in', old).execute();
+    for (let deleted = true; deleted && !closed;) {
+      const oldest = await db.selectFrom('audit').select('id').orderBy('id').limit(PURGE_AT_ONCE).execute();
+      const { numDeletedRows } = await db
+        .deleteFrom('audit')
+        .where('id', '<=', oldest.at(-1)?.id ?? 0)
+        .where('at', '<', clock.now() - KEEP_MS)
+        .executeTakeFirst();
+      deleted = Number(numDeletedRows) > 0;
+      await turn();
+    }
   }
   const timer = setInterval(() => {
     purge().catch((error: unknown) => {
@@ -145,6 +155,7 @@ export async function createAudit(
       return { entries, next_cursor };
     },
     close() {
+      closed = true;
       clearInterval(timer);
       clearInterval(flushing);
       return flush();
