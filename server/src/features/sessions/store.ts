@@ -455,14 +455,13 @@ export class SessionStore {
   async purge(now: number): Promise<void> {
     const before = now - KEEP_ENDED_MS;
     await this.#store.transaction<SessionTables, void>(async (trx) => {
-      await trx
-        .deleteFrom('sessions')
-        .where((e) => e.or([e('ends_at', '<', before), e('ended_at', '<', before)]))
-        .execute();
-      await trx
-        .deleteFrom('session_tokens')
-        .where('session_id', 'not in', trx.selectFrom('sessions').select('id'))
-        .execute();
+      const old = trx
+        .selectFrom('sessions')
+        .select('id')
+        .where((e) => e.or([e('ends_at', '<', before), e('ended_at', '<', before)]));
+      // By the old sessions: PostgreSQL would compare each token with each session that stays.
+      await trx.deleteFrom('session_tokens').where('session_id', 'in', old).execute();
+      await trx.deleteFrom('sessions').where('id', 'in', old).execute();
     });
   }
 }
