@@ -30,6 +30,7 @@ import { urlOf } from './banner.ts';
 import { busCheck, busGauges, openBus, sleepWoken } from './bus.ts';
 import { sipOf } from './home-engines.ts';
 import type { Config } from './config.ts';
+import { followExports } from './former-exports.ts';
 import { AddressCopy } from './contact-addresses.ts';
 import { StandbyCalls, drainCheck } from './drain.ts';
 import { serveMetrics } from './listen.ts';
@@ -139,8 +140,10 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     await (leads ? exchange.release() : exchange.stop());
     if (leads) await goOn().catch(() => undefined);
   });
-  if (config.sharedFiles === null)
+  if (config.sharedFiles === null) {
     stack.use(followDeletions({ store, node: config.node!, folder: folders.recordings, clock, log }));
+    stack.use(followExports({ store, data: config.data, clock, log }));
+  }
   const { renewal } = engineSite;
   const seen = await followOrdered({ renewal, data: config.data, clock, log }, stop.signal);
   const calls = new StandbyCalls(exchange);

@@ -200,10 +200,15 @@ export class ExportRunner {
     return Number(started.numUpdatedRows) === 1 ? row : this.#next();
   }
   async #fail(row: ExportRow, error: unknown): Promise<void> {
-    this.#deps.log.error({ export: row.id, error: messageOf(error) }, 'an export failed');
+    const { clock, folder, log } = this.#deps;
+    log.error({ export: row.id, error: messageOf(error) }, 'an export failed');
+    // The file may be complete; an erasure deletes only files of exports that are done.
+    await folder.remove(row.id, row.format).catch((cause: unknown) => {
+      log.warn({ export: row.id, error: messageOf(cause) }, 'the file of a failed export was not deleted');
+    });
     const known = error instanceof ServiceError || error instanceof NoRoomError;
     const reported = known ? messageOf(error) : 'the service failed; see its log';
-    const values = { state: 'failed', error: reported, finished_ms: this.#deps.clock.now() } as const;
+    const values = { state: 'failed', error: reported, finished_ms: clock.now() } as const;
     await this.#patient(() => this.#change(row, values), this.#closing.signal);
   }
   async #work(): Promise<void> {

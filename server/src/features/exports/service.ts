@@ -27,7 +27,7 @@ import { writeQueue } from '../../core/queue.ts';
 import { createChanges } from './changes.ts';
 import type { Changes } from './changes.ts';
 import { ExportRunner } from './runner.ts';
-import { countIn, insertExport, migrations, readExport, requeueRunning } from './store.ts';
+import { countIn, insertExport, keptFiles, migrations, readExport, requeueRunning } from './store.ts';
 import type { ExportRow, Tables } from './store.ts';
 
 /** Longest wait of a creation for the ones requested before it. */
@@ -318,12 +318,7 @@ export class Exports implements AsyncDisposable {
     }
   }
   async #recover(): Promise<void> {
-    const kept = await this.#db
-      .selectFrom('exports')
-      .select(['id', 'format'])
-      .where('state', '=', 'done')
-      .execute();
-    await this.#folder.tidy(new Set(kept.map(({ id, format }) => `${id}.${format}`)));
+    await this.#folder.tidy(await keptFiles(this.#db));
   }
   /** Runs once before the first file: the database may be unavailable when the service starts. */
   #begun(): Promise<void> {

@@ -88,6 +88,11 @@ export async function insertExport(
 export async function readExport(db: Kysely<Tables>, id: number): Promise<ExportRow | undefined> {
   return await db.selectFrom('exports').selectAll().where('id', '=', id).executeTakeFirst();
 }
+/** Names of the files that may be kept. */
+export async function keptFiles(db: Kysely<Tables>): Promise<ReadonlySet<string>> {
+  const done = await db.selectFrom('exports').select(['id', 'format']).where('state', '=', 'done').execute();
+  return new Set(done.map(({ id, format }) => `${id}.${format}`));
+}
 /** Queues running exports again. */
 export async function requeueRunning(
   db: Kysely<Tables>,

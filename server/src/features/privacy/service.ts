@@ -23,7 +23,7 @@ import type { PersonalData, Places } from '../../ports/privacy.ts';
 import type { Store } from '../../ports/store.ts';
 import { JobRunner, placeholderOf } from './job-runner.ts';
 import { hashOf, isIntact, newSalt } from './ledger.ts';
-import { migrations } from './store.ts';
+import { keptFiles, migrations } from './store.ts';
 import type { JobRow, Tables } from './store.ts';
 import type { Kysely } from 'kysely';
 
@@ -138,8 +138,7 @@ export class Privacy implements AsyncDisposable {
     await deps.store.migrate('privacy', migrations);
     const db = deps.store.db<Tables>();
     const folder = createFileFolder(deps.folder, deps.diskFloor);
-    const kept = await db.selectFrom('privacy_jobs').select('id').where('bytes', 'is not', null).execute();
-    await folder.tidy(new Set(kept.map(({ id }) => `${id}.json`)));
+    await folder.tidy(await keptFiles(db));
     return new Privacy(deps, db, folder);
   }
   private constructor(deps: PrivacyDeps, db: Kysely<Tables>, folder: FileFolder) {

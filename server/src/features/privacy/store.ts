@@ -1,4 +1,4 @@
-import type { Generated, Selectable } from 'kysely';
+import type { Generated, Kysely, Selectable } from 'kysely';
 import { createIndex, createTable } from '../../core/schema.ts';
 import type { Migration } from '../../ports/store.ts';
 
@@ -37,6 +37,12 @@ export interface Tables {
   privacy_jobs: JobTable;
 }
 export type JobRow = Selectable<JobTable>;
+
+/** Names of the files that may be kept. */
+export async function keptFiles(db: Kysely<Tables>): Promise<ReadonlySet<string>> {
+  const kept = await db.selectFrom('privacy_jobs').select('id').where('bytes', 'is not', null).execute();
+  return new Set(kept.map(({ id }) => `${id}.json`));
+}
 
 export const migrations: readonly Migration[] = [
   {
