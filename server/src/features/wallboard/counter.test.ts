@@ -120,15 +120,16 @@ async function whole(counter: Counter, store: WallboardStore): Promise<string> {
   const rows = [...(await storedSince(store, 0)).rows()]
     .map(({ of, name, slot, sums }) => `${of}/${name}/${slot} ${writeSums(sums)}`)
     .sort();
+  const first = slotOf(DAY) + 13;
+  const later = await storedSince(store, first);
   for (const kind of ['queue', 'agent'] as const) {
     // By days and edges, as a long span is read.
     const byParts = new SumTable();
-    const first = slotOf(DAY) + 13;
     for await (const page of store.parts(kind, first, first + 127)) {
       for (const { name, sums } of page) fold(byParts.at(kind, name, 0), sums);
     }
     const bySlots = new SumTable();
-    for (const row of (await storedSince(store, first)).rows()) {
+    for (const row of later.rows()) {
       if (row.of === kind && row.slot < first + 127) fold(bySlots.at(kind, row.name, 0), row.sums);
     }
     const text = (table: SumTable): string[] =>
@@ -739,4 +740,24 @@ test('wallboard counter - a save of many agents adds to what is stored, with oth
   const day = slot - (slot % 96);
   for await (const rows of t.store.parts('agent', day, day + 96))
     assert.equal(rows.find(({ name }) => name === '1449')?.sums.handled, 898);
+});
+test('wallboard counter - stored sums are read whole and once each, whether a slot has few rows or more than a page', async () => {
+  await using t = await rig();
+  const sizes = [300, 199, 1, 2, 700, 500, 499, 1];
+  const added = new SumTable();
+  for (const [i, size] of sizes.entries())
+    for (let name = 0; name < size; name += 1)
+      for (const kind of ['queue', 'agent'] as const) added.at(kind, `n${name}`, i).handled = 1 + name;
+  await t.store.save(added, { epoch: 'a', seq: 1, as_of: T0 }, writeBoard(emptyBoard()));
+  const shown = (rows: Iterable<{ of: string; name: string; slot: number }>): readonly string[] =>
+    [...rows].map(({ of, name, slot }) => `${slot} ${of} ${name}`).sort();
+  for (const first of [0, 1, 4, 5, 8]) {
+    const read = [];
+    for await (const rows of t.store.since(first)) read.push(...rows);
+    assert.deepEqual(
+      shown(read),
+      shown([...added.rows()].filter(({ slot }) => slot >= first)),
+      String(first),
+    );
+  }
 });

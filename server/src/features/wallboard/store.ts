@@ -200,13 +200,6 @@ export class WallboardStore {
     return { epoch: row.epoch, seq: Number(row.seq), as_of: Number(row.as_of), board: row.board };
   }
 
-  /** True if the last save is the one with this position. By a transaction, which waits for a former one to end. */
-  async has({ epoch, seq }: Position): Promise<boolean> {
-    return await this.#store.transaction<Tables, boolean>(async (trx) => {
-      const row = await trx.selectFrom('wallboard_state').select(['epoch', 'seq']).executeTakeFirst();
-      return row?.epoch === epoch && Number(row.seq) === seq;
-    });
-  }
   /** Adds the counts and the position since the last save, all or nothing. A gap replaces one with the same start. */
   async save(added: SumTable, position: Position, board: string, gaps: readonly Gap[] = []): Promise<void> {
     // Read before the transaction, in which no other work may run. The caller makes one save after the other.
@@ -263,24 +256,20 @@ export class WallboardStore {
     });
   }
 
-  /** Everything from this slot on, a slot at a time. */
+  /** Everything from this slot on: the queues, then the agents, whole slots at a time. */
   async *since(first: number): AsyncGenerator<readonly StoredSums[], void, void> {
-    for (let next = first; ;) {
-      const { slot } = await this.#db
-        .selectFrom('wallboard_sums')
-        .select(({ fn }) => fn.min('slot').as('slot'))
-        .where('of', 'in', BOTH)
-        .where('slot', '>=', next)
-        .executeTakeFirstOrThrow();
-      if (slot === null) return;
-      const rows = await this.#db
-        .selectFrom('wallboard_sums')
-        .selectAll()
-        .where('of', 'in', BOTH)
-        .where('slot', '=', slot)
-        .execute();
-      yield rows.map(({ sums, ...row }) => ({ ...row, sums: readSums(sums) }));
-      next = slot + 1;
+    for (const of of BOTH) {
+      const stored = this.#db.selectFrom('wallboard_sums').selectAll().where('of', '=', of);
+      for (let next = first; ;) {
+        const page = await stored.where('slot', '>=', next).orderBy('slot').limit(PAGE).execute();
+        const last = page.at(-1)?.slot;
+        if (last === undefined) break;
+        const whole = page.length < PAGE ? page : page.filter(({ slot }) => slot < last);
+        const rows = whole.length > 0 ? whole : await stored.where('slot', '=', last).execute();
+        yield rows.map(({ sums, ...row }) => ({ ...row, sums: readSums(sums) }));
+        if (page.length < PAGE) break;
+        next = rows.at(-1)!.slot + 1;
+      }
     }
   }
 
