@@ -7,8 +7,9 @@ import type { Site } from '../../../ports/site.ts';
 import { FORWARDED, isEmergency } from '../../../routing/plan.ts';
 import { ownForward } from './call-contexts.ts';
 import { numbersOf } from './destinations.ts';
-import { context, exten, isNumber } from './dialplan-text.ts';
+import { at, context, exten, isNumber } from './dialplan-text.ts';
 import { outboundInclude } from './route-contexts.ts';
+import { personOfPhone } from './shared-phone-contexts.ts';
 import { conf, dialled, joined, outsidePattern } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -32,10 +33,47 @@ exten => h,1,GotoIf($\{LEN($\{REDIRECTING(to-num)})}?:over)
  same => n,TryExec(Hangup(23))
  same => n(over),Return()
 `;
-/** A call that returns from parking rings the person who parked it; the engine's own step for that would follow a forward. */
-const PARKED_BACK = context(conf`park-dial`, [
-  exten(conf`_PJSIP_.`, [conf`Dial(PJSIP/$\{EXTEN:6},30,${ownForward})`, conf`Hangup()`], 'name'),
-]);
+/**
+ * A call that returns from parking rings the device that parked it; the engine's own step for that would follow a forward. If the
+ * device does not answer, the call is parked once more, so that other people can still take it. After the second return, or if the
+ * device cannot be reached, the call continues as one to the extension: at its other devices, its forwards and its mailbox.
+ */
+function parkedBack(site: Site): ConfText {
+  const ring = conf`Dial(PJSIP/$\{EXTEN:6},30,${ownForward})`;
+  return joined(
+    [
+      context(conf`park-dial`, [
+        exten(
+          conf`_PJSIP_.`,
+          [
+            ring,
+            conf`GotoIf($["$\{DIALSTATUS}" = "CHANUNAVAIL"]?parked-again,$\{EXTEN},person)`,
+            conf`Park($\{PARKEDLOT},sc(parked-again,$\{EXTEN},1))`,
+            // A full lot.
+            conf`Goto(parked-again,$\{EXTEN},person)`,
+          ],
+          'name',
+        ),
+      ]),
+      context(conf`parked-again`, [
+        exten(
+          conf`_PJSIP_.`,
+          [
+            ring,
+            at(conf`person`, conf`Set(OFFHOOK_OTHER=$\{EXTEN:6})`),
+            conf`Set(OFFHOOK_OTHER=$\{CUT(OFFHOOK_OTHER,-,1)})`,
+            ...personOfPhone(site),
+            conf`GotoIf($\{DIALPLAN_EXISTS(people,$\{OFFHOOK_OTHER},1)}?people,$\{OFFHOOK_OTHER},1)`,
+            conf`Playback(vm-nobodyavail)`,
+            conf`Hangup()`,
+          ],
+          'name',
+        ),
+      ]),
+    ],
+    '',
+  );
+}
 
 /** Emergency numbers: no call is forwarded there, because a caller would reach the emergency services unasked. */
 const helpNumbers = ({ outbound_routes }: Site): ConfText =>
@@ -51,7 +89,7 @@ export const forwardContexts = (site: Site): ConfText =>
   joined(
     [
       WATCH,
-      PARKED_BACK,
+      parkedBack(site),
       helpNumbers(site),
       conf`
 [forwarded]

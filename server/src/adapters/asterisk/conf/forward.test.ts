@@ -187,7 +187,10 @@ test('conf/forward - neither the call of a queue nor one that comes back from pa
   await talk.bridged();
   await talk.transfer('700');
   (await agent.incoming()).redirect('Local/601%40services');
-  await call.ended();
+  await until('the call to be parked again', async () =>
+    (await engine.cli('parking show default')).includes('PJSIP/1001-'),
+  );
+  await call.hangup();
   const begun = (await engine.records()).filter(
     (l) => l.startsWith('"CHAN_START"') && l.includes('"Local/601'),
   );

@@ -128,9 +128,24 @@ function pickup({ scene }: TransferDeps, r: KnownRecord): RecordedTransfer {
   };
 }
 
-function parked({ scene, segments }: TransferDeps, r: KnownRecord): RecordedTransfer | null {
+/** The leg that parked a call, and where. The engine itself parks a call once more that returned without an answer. */
+function parkerOf(
+  deps: TransferDeps,
+  r: KnownRecord,
+  moved: RecordedTransfer['moved'],
+): Pick<RecordedTransfer, 'by' | 'to'> {
+  const { scene, segments } = deps;
   const sent = mark(scene, 'blind_transfer', (b) => b.facts.other === r.channel && isSoon(b.at_us, r.at_us));
+  const by = sent?.channel ?? (moved === null ? null : (withBefore(segments, moved, r.at_us)[0] ?? null));
+  const before =
+    by === null && mark(scene, 'park_start', (p) => p.channel === r.channel && p.at_us < r.at_us);
+  return before ? parkerOf(deps, before, moved) : { by, to: sent?.facts.target ?? '' };
+}
+
+function parked(deps: TransferDeps, r: KnownRecord): RecordedTransfer | null {
+  const { scene, segments } = deps;
   const moved = legOf(scene, segments, r.channel, r.at_us);
+  const { by, to } = parkerOf(deps, r, moved);
   const over = mark(scene, 'park_end', (p) => p.channel === r.channel && p.at_us >= r.at_us);
   // The engine may park a channel in two steps and take the first one back.
   const again = over && mark(scene, 'park_start', (p) => p.channel === r.channel && p.at_us >= over.at_us);
@@ -140,9 +155,9 @@ function parked({ scene, segments }: TransferDeps, r: KnownRecord): RecordedTran
   return {
     kind: 'park',
     at: msOf(r.at_us),
-    by: sent?.channel ?? (moved === null ? null : (withBefore(segments, moved, r.at_us)[0] ?? null)),
+    by,
     moved,
-    to: slot ?? sent?.facts.target ?? '',
+    to: slot ?? to,
     // Without a taker, the engine rings the leg that parked the call.
     to_leg: (taker ?? (over && ringsAfter(scene, r.channel, over.at_us, Infinity)[0]))?.id ?? null,
     outcome: taker ? 'completed' : parkOutcome(scene, r, over),
