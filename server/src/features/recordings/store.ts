@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { ExpressionBuilder } from 'kysely';
 import type { Store } from '../../ports/store.ts';
 import { timeOf } from './ids.ts';
@@ -57,6 +58,8 @@ export interface RecordingStore {
   sums(): Promise<{ state: RecordingState; count: number; bytes: number }[]>;
 }
 
+/** Rows that one statement sums up: a few milliseconds. */
+const SUMMED_AT_ONCE = 5_000;
 /** Values per statement, below every database's limit. */
 const AT_ONCE = 500;
 async function inParts<T, R>(values: readonly T[], read: (part: readonly T[]) => Promise<R[]>): Promise<R[]> {
@@ -182,16 +185,37 @@ export function openRecordingStore(store: Pick<Store, 'db' | 'transaction'>): Re
     missing: (files) =>
       inParts(files, (part) => rows().where('file', 'in', part).where('state', '=', 'missing').execute()),
     async sums() {
-      const found = await db
-        .selectFrom('recordings')
-        .select(['state', (e) => e.fn.countAll().as('count'), (e) => e.fn.sum('bytes').as('bytes')])
-        .groupBy('state')
-        .execute();
-      return found.map(({ state, count, bytes }) => ({
-        state,
-        count: Number(count),
-        bytes: Number(bytes ?? 0),
-      }));
+      const all = new Map<RecordingState, { state: RecordingState; count: number; bytes: number }>();
+      for (let after = '', rows = SUMMED_AT_ONCE; rows === SUMMED_AT_ONCE;) {
+        const page = db
+          .selectFrom('recordings')
+          .select(['id', 'state', 'bytes'])
+          .where('id', '>', after)
+          .orderBy('id')
+          .limit(SUMMED_AT_ONCE);
+        const found = await db
+          .selectFrom(page.as('page'))
+          .select((e) => [
+            'state',
+            e.fn.countAll().as('count'),
+            e.fn.sum('bytes').as('bytes'),
+            e.fn.max('id').as('last'),
+          ])
+          .groupBy('state')
+          .execute();
+        rows = 0;
+        for (const { state, count, bytes, last } of found) {
+          const sum = all.get(state) ?? { state, count: 0, bytes: 0 };
+          sum.count += Number(count);
+          sum.bytes += Number(bytes ?? 0);
+          all.set(state, sum);
+          rows += Number(count);
+          if (last > after) after = last;
+        }
+        // Rows of deleted recordings stay, so there may be millions.
+        await turn();
+      }
+      return [...all.values()];
     },
   };
 }
