@@ -53,7 +53,7 @@ export interface Crm extends AsyncDisposable {
   /** `POST /entries` and so on, in order. */
   readonly requests: string[];
   /** Called before a request is processed. */
-  mood: (request: string) => Mood;
+  mood: (request: string, query: URLSearchParams) => Mood;
   retryAfter: string | null;
   /** Text of a reply with an error status. */
   words: string;
@@ -156,7 +156,7 @@ export async function startCrm(): Promise<Crm> {
       const at = new URL(url, 'http://crm');
       const name = `${method} ${at.pathname}`;
       requests.push(name);
-      const mood = crm.mood(name);
+      const mood = crm.mood(name, at.searchParams);
       const headers = {
         'content-type': 'application/json',
         ...(crm.retryAfter !== null && { 'retry-after': crm.retryAfter }),

@@ -6,6 +6,7 @@ import type { RecordingView } from '../../ports/conversations.ts';
 import type { OpenAudio, RecordingAudio } from '../../ports/recordings.ts';
 import { NO_CALL, callOf } from './call-of.ts';
 import { NO_CUSTOMER } from './format/customers.ts';
+import { failure } from './format/requests.ts';
 import type { ConnectorFailure } from './format/requests.ts';
 import type { AttachSubject, ConnectorAttachments } from './format/session.ts';
 import * as ledger from './ledger.ts';
@@ -35,6 +36,8 @@ export class Attacher {
   readonly #abilities: Abilities;
   readonly #loop: DeliveryLoop;
   #resumed = false;
+  /** True after a check of the system that succeeded, until the next step. */
+  #checked = false;
   constructor(parts: AttacherParts) {
     const { attachments, clock, log, connector, settle_seconds } = parts;
     this.#parts = parts;
@@ -56,6 +59,11 @@ export class Attacher {
   }
   wake(): void {
     this.#loop.wake();
+  }
+  /** Call after a check of the system: a search that fails right after one that succeeded counts as an attempt. */
+  isChecked(works: boolean): void {
+    this.#checked = works;
+    if (works) this.wake();
   }
   close(grace: AbortSignal): Promise<void> {
     return this.#loop.close(grace);
@@ -104,9 +112,11 @@ export class Attacher {
     if (!this.#resumed) await this.#resume();
     const due = isAway() ? null : await store.due(connector, 'recording', clock.now(), 1);
     if (this.#loop.closed) return;
+    const isFirst = due !== null && this.#checked;
+    if (due !== null) this.#checked = false;
     const [row] = due?.rows ?? [];
     // Entries and live calls go first in the budget.
-    if (row !== undefined) return ranked('sync', () => this.#handle(row));
+    if (row !== undefined) return ranked('sync', () => this.#handle(row, isFirst));
     const ms = Math.min(POLL_MS, (due?.next_at ?? Infinity) - clock.now());
     await this.#loop.rest((signal) => clock.sleep(ms, signal));
   }
@@ -117,7 +127,8 @@ export class Attacher {
     this.#resumed = true;
   }
 
-  async #handle(row: Entry): Promise<void> {
+  /** `isFirst`: it is the first recording after a check that succeeded. */
+  async #handle(row: Entry, isFirst: boolean): Promise<void> {
     const { store, feed, clock, connector, attachments } = this.#parts;
     const doubt = row.state === 'unknown' ? ledger.doubtOf(row, this.#abilities, clock.now()) : null;
     if (doubt === 'uncertain') {
@@ -131,7 +142,7 @@ export class Attacher {
     const recording = conversation?.recordings.find(({ id }) => id === row.recording);
     const subject = this.#subjectOf(entry, conversation, recording);
     if (this.#loop.closed) return;
-    if (doubt === 'find') return this.#find(row, subject);
+    if (doubt === 'find') return this.#find(row, subject, isFirst);
     if (row.task === 'remove') return this.#remove(row, entry, subject);
     const stands = row.remote_id !== null;
     const isStored = recording?.state === 'stored';
@@ -158,20 +169,19 @@ export class Attacher {
   }
   /** Audio of a row; null if there is no file, undefined if it cannot be read now, so that the row waits. */
   async #open(row: Entry): Promise<OpenAudio | null | undefined> {
-    const { audio, clock, chance } = this.#parts;
     try {
-      return await audio.open(row.recording);
+      return await this.#parts.audio.open(row.recording);
     } catch (error) {
       if (error instanceof ServiceError) throw error;
-      const failed = { kind: 'refused', status: null, retry_after_seconds: null } as const;
-      const words = `the file cannot be read: ${messageOf(error)}`;
-      await this.#put(row, (now) =>
-        ledger.unprepared(now, { ...failed, words }, { now: clock.now(), chance: chance() }),
-      );
+      await this.#count(row, failure('refused', `the file cannot be read: ${messageOf(error)}`));
       return undefined;
     }
   }
-  async #find(row: Entry, subject: AttachSubject): Promise<void> {
+  async #count(row: Entry, failed: ConnectorFailure): Promise<void> {
+    const { clock, chance } = this.#parts;
+    await this.#put(row, (now) => ledger.unprepared(now, failed, { now: clock.now(), chance: chance() }));
+  }
+  async #find(row: Entry, subject: AttachSubject, isFirst: boolean): Promise<void> {
     const { attachments, clock, leave } = this.#parts;
     const result = await attachments.find(subject, this.#loop.broken);
     if (this.#loop.broken.aborted) return;
@@ -181,6 +191,7 @@ export class Attacher {
       await this.#put(row, (now) =>
         ledger.uncertain(now, `the search for the recording was refused: ${result.words}`),
       );
+    else if (isFirst) await this.#count(row, result);
     else leave(result);
   }
   async #remove(row: Entry, entry: Entry, subject: AttachSubject): Promise<void> {

@@ -16,6 +16,12 @@ export interface About {
   readonly change: number;
   readonly hash: string;
   readonly words: string | null;
+  /** True if the system answered the search for the customer. */
+  readonly searched: boolean;
+}
+/** `whole`: it concerns all entries, not only this one. */
+export interface AboutFailure extends ConnectorFailure {
+  readonly whole: boolean;
 }
 export interface AboutParts {
   readonly connector: number;
@@ -38,17 +44,20 @@ export async function aboutOf(
   row: Entry,
   parts: AboutParts,
   signal: AbortSignal,
-): Promise<About | ConnectorFailure | null> {
+): Promise<About | AboutFailure | null> {
   const { connector, session, entries, feed, people, publicUrl } = parts;
   const conversation = await feed.one(row.conversation);
   if (conversation === null || conversation.id !== row.conversation) return null;
   const call = callOf(conversation, publicUrl, (extension) => people.person(extension));
-  const customer = await customerOf(row, numberOf(conversation), parts, signal);
-  if (customer !== null && 'words' in customer) return customer;
+  const number = numberOf(conversation);
+  const { lookup } = session;
+  const found = lookup !== null && number.startsWith('+') ? await lookup(number, signal) : null;
+  if (found !== null && found.kind !== 'done') return { ...found, whole: false };
+  const customer = found && customerOf(row, found.value, entries.matches);
   const person = people.person(handledBy(conversation, entries.handled_by));
   const user = person === null ? null : await people.findUser(connector, session, person, signal);
   // Sent now, the entry would stay without its user: no later change of the conversation adds it.
-  if (user !== null && 'kind' in user) return user;
+  if (user !== null && 'kind' in user) return { ...user, whole: true };
   const subject: EntrySubject = {
     call,
     ...(customer && { customer }),
@@ -60,27 +69,23 @@ export async function aboutOf(
       ? (row.words ?? 'it needs no entry')
       : !entries.wanted(subject)
         ? 'the file makes no entry of such a call'
-        : customer === null && session.lookup !== null
+        : customer === null && lookup !== null
           ? entries.matches === 'none'
             ? 'not exactly one customer with this number is known there'
             : 'no customer with this number is known there'
           : null;
-  return { subject, conversation, change: conversation.change, hash: digestOf(subject), words };
+  const { change } = conversation;
+  return { subject, conversation, change, hash: digestOf(subject), words, searched: found !== null };
 }
 /** Customer of the entry: its present one, else the one that the file's rule chooses among those with the number. */
-async function customerOf(
+function customerOf(
   row: Entry,
-  number: string,
-  { session: { lookup }, entries }: AboutParts,
-  signal: AbortSignal,
-): Promise<ConnectorCustomer | ConnectorFailure | null> {
-  if (lookup === null || !number.startsWith('+')) return null;
-  const found = await lookup(number, signal);
-  if (found.kind !== 'done') return found;
-  const known = found.value.find(({ id }) => id === row.customer_id);
+  found: readonly ConnectorCustomer[],
+  rule: ConnectorEntries['matches'],
+): ConnectorCustomer | null {
+  const known = found.find(({ id }) => id === row.customer_id);
   if (known !== undefined) return known;
-  if (row.customer_id === null) return chosenOf(found.value, entries.matches);
-  return { ...NO_CUSTOMER, id: row.customer_id };
+  return row.customer_id === null ? chosenOf(found, rule) : { ...NO_CUSTOMER, id: row.customer_id };
 }
 /** Customer of a new entry, by the rule of the file, among those with the number. */
 function chosenOf(

@@ -11,7 +11,7 @@ import type { ConversationFeed } from '../../ports/conversations.ts';
 import type { RecordingAudio } from '../../ports/recordings.ts';
 import { Attacher } from './attacher.ts';
 import { aboutOf, emptySubject } from './entry-about.ts';
-import type { About, AboutParts } from './entry-about.ts';
+import type { About, AboutFailure, AboutParts } from './entry-about.ts';
 import type { ConnectorEntries, ConnectorSession, EntrySubject } from './format/session.ts';
 import type { ConnectorFailure } from './format/requests.ts';
 import * as ledger from './ledger.ts';
@@ -54,7 +54,7 @@ const READ_AHEAD = 30;
 
 /** Position in the feed of changes, and the time from which entries may exist in the system already. */
 type Position = Pick<ConnectorRow, 'cursor' | 'doubt_ms'>;
-const isFailure = (value: About | ConnectorFailure | null): value is ConnectorFailure =>
+const isFailure = (value: About | AboutFailure | null): value is AboutFailure =>
   value !== null && 'kind' in value;
 
 /**
@@ -82,6 +82,15 @@ export class EntryKeeper {
   readonly #underWay = new Map<number, Promise<void>>();
   /** Due entries that were read and not begun; one that changes meanwhile is not sent (`decideAs`). */
   #ahead: readonly Entry[] = [];
+  /** True after a check that succeeded, until the next step: an entry that fails now does not fail because of an outage. */
+  #checked = false;
+  /**
+   * Entries that failed right after a check, so that others go first. Their failure counts as an attempt once the system
+   * has processed a request for another entry; if all due entries fail, the system is away.
+   */
+  readonly #passed = new Map<number, { readonly row: Entry; readonly failure: ConnectorFailure }>();
+  /** Number of times, one after the other, that all due entries failed. */
+  #rounds = 0;
   /** Error of an entry in progress, for the loop. */
   #thrown: { readonly error: unknown } | null = null;
 
@@ -137,7 +146,7 @@ export class EntryKeeper {
   }
   /** Call after the system answered a test: continues with waiting entries. */
   back(): void {
-    this.#away = null;
+    this.#isChecked(true);
     this.wake();
   }
   async close(grace: AbortSignal): Promise<void> {
@@ -162,25 +171,29 @@ export class EntryKeeper {
       });
     }
     if (this.#away !== null && !(await this.#isBack(this.#away))) return;
+    let isFirst = this.#checked;
+    this.#checked = false;
     let next = this.#readAt;
     if (this.#ahead.length === 0 && this.#underWay.size < this.#room) {
-      const most = this.#underWay.size + READ_AHEAD;
+      const most = this.#underWay.size + this.#passed.size + READ_AHEAD;
       const due = await store.due(this.#row.id, 'entry', clock.now(), most);
-      this.#ahead = due.rows;
+      this.#ahead = due.rows.filter(({ id }) => !this.#underWay.has(id) && !this.#passed.has(id));
       next = Math.min(next, due.next_at ?? Infinity);
     }
     if (this.#loop.closed) return;
+    if (this.#ahead.length === 0 && this.#underWay.size === 0 && this.#passed.size > 0)
+      return this.#allFailed();
     for (const row of this.#ahead) {
       if (this.#underWay.size >= this.#room) break;
       this.#ahead = this.#ahead.slice(1);
-      this.#begin(row);
+      this.#begin(row, isFirst);
+      isFirst = false;
     }
     await this.#loop.rest((signal) => clock.sleep(Math.max(0, next - clock.now()), signal));
   }
   /** Starts the work for an entry; its end wakes the loop. */
-  #begin(row: Entry): void {
-    if (this.#underWay.has(row.id)) return;
-    const work = this.#handle(row)
+  #begin(row: Entry, isFirst: boolean): void {
+    const work = this.#handle(row, isFirst)
       .catch((error: unknown) => void (this.#thrown = { error }))
       .then(() => {
         this.#underWay.delete(row.id);
@@ -261,22 +274,28 @@ export class EntryKeeper {
     }
     const checked = await this.#session.check(this.#loop.broken);
     if (this.#loop.broken.aborted) return false;
-    if (checked.kind === 'done') {
-      this.#away = null;
-      this.#attacher?.wake();
-      return true;
-    }
+    this.#isChecked(checked.kind === 'done');
+    if (checked.kind === 'done') return true;
     this.#stayAway(checked);
     return false;
+  }
+  /** After a check. A failed one explains earlier failures of entries, which then do not count. */
+  #isChecked(works: boolean): void {
+    this.#checked = works;
+    if (works) this.#away = null;
+    else this.#passed.clear();
+    this.#attacher?.isChecked(works);
   }
   /** Several concurrent entries may fail; only the first failure counts. */
   #leave(failure: ConnectorFailure): void {
     this.#room = 1;
+    // The failed entry is the first one after the next check.
+    this.#ahead = [];
     if (this.#away === null) this.#stayAway(failure);
   }
   #stayAway({ kind, words, retry_after_seconds }: ConnectorFailure): void {
     const now = this.#deps.clock.now();
-    const failures = (this.#away?.failures ?? 0) + 1;
+    const failures = (this.#away?.failures ?? this.#rounds) + 1;
     const step = Math.min(failures, AWAY_SECONDS.length);
     this.#away = {
       state: kind === 'disconnected' ? 'disconnected' : 'away',
@@ -288,7 +307,8 @@ export class EntryKeeper {
     };
   }
 
-  async #handle(row: Entry): Promise<void> {
+  /** `isFirst`: it is the first entry after a check that succeeded. */
+  async #handle(row: Entry, isFirst: boolean): Promise<void> {
     const { clock } = this.#deps;
     const doubt = row.state === 'unknown' ? ledger.doubtOf(row, this.#abilities, clock.now()) : null;
     if (doubt === 'uncertain') {
@@ -298,9 +318,10 @@ export class EntryKeeper {
     }
     const about = await aboutOf(row, this.#about, this.#loop.broken);
     if (this.#loop.closed) return;
-    if (isFailure(about)) return this.#failed(row, about);
+    if (isFailure(about)) return about.whole ? this.#leave(about) : this.#failed(row, about, isFirst);
+    if (about?.searched) await this.#works();
     await this.#attacher?.want(row, about?.words === null ? about.conversation : null);
-    if (doubt === 'find') return this.#find(row, about);
+    if (doubt === 'find') return this.#find(row, about, isFirst);
     if (about === null || about.words !== null) {
       const words = about?.words ?? 'the conversation is gone';
       if (row.task === 'remove' && row.remote_id !== null) return this.#send(row, about);
@@ -318,24 +339,44 @@ export class EntryKeeper {
   #put(read: Entry, decide: (row: Entry) => Entry): Promise<Entry | null> {
     return this.#deps.store.decideAs(read, decide);
   }
-  async #failed(row: Entry, failure: ConnectorFailure): Promise<void> {
-    if (failure.kind === 'refused') {
-      const { clock, chance } = this.#deps;
-      await this.#put(row, (now) => ledger.unprepared(now, failure, { now: clock.now(), chance: chance() }));
-    } else this.#leave(failure);
+  /** A request before the one of the entry's task failed. */
+  async #failed(row: Entry, failure: ConnectorFailure, isFirst: boolean): Promise<void> {
+    if (failure.kind !== 'refused' && !isFirst) this.#leave(failure);
+    // An earlier attempt counted, so the entry has failed while the system worked.
+    else if (failure.kind === 'refused' || row.attempts > 0) await this.#count(row, failure);
+    else this.#passed.set(row.id, { row, failure });
   }
-  async #find(row: Entry, about: About | null): Promise<void> {
+  async #count(row: Entry, failure: ConnectorFailure): Promise<void> {
+    const { clock, chance } = this.#deps;
+    await this.#put(row, (now) => ledger.unprepared(now, failure, { now: clock.now(), chance: chance() }));
+  }
+  /** The system processed a request for an entry, so those that were passed over have failures of their own. */
+  async #works(): Promise<void> {
+    this.#rounds = 0;
+    const passed = [...this.#passed.values()];
+    this.#passed.clear();
+    for (const { row, failure } of passed) await this.#count(row, failure);
+  }
+  /** All due entries failed, so the system may be away although its check succeeds: they wait in their order. */
+  #allFailed(): void {
+    const [first] = this.#passed.values();
+    this.#passed.clear();
+    this.#rounds += 1;
+    this.#leave(first!.failure);
+  }
+  async #find(row: Entry, about: About | null, isFirst: boolean): Promise<void> {
     const { clock } = this.#deps;
     const subject = about?.subject ?? emptySubject(row);
     const result = await this.#entries.find(subject, this.#loop.broken);
     if (this.#loop.broken.aborted) return;
     if (result.kind !== 'done') {
-      if (result.kind !== 'refused') return this.#leave(result);
+      if (result.kind !== 'refused') return this.#failed(row, result, isFirst);
       await this.#put(row, (now) =>
         ledger.uncertain(now, `the search for the entry was refused: ${result.words}`),
       );
       return;
     }
+    await this.#works();
     await this.#put(row, (now) => ledger.found(now, result.value?.id ?? null, clock.now()));
   }
   async #send(read: Entry, about: About | null): Promise<void> {
@@ -362,6 +403,7 @@ export class EntryKeeper {
     );
     this.#attacher?.wake();
     if (outcome.kind === 'done') {
+      await this.#works();
       if (this.#away === null) this.#room = this.#most;
     } else if (outcome.kind !== 'refused' && !this.#loop.broken.aborted) this.#leave(outcome);
   }
