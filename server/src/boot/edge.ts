@@ -1,5 +1,4 @@
 /** Interfaces for clients: the event stream, the HTTP host with its routes, and the lines printed at start. */
-import { includesLevel } from '@offhook/contract/ids.ts';
 import { createStream } from '../delivery/stream.ts';
 import { isApiKey } from '../features/api-keys/service.ts';
 import { presenceSource } from '../features/contacts/presence.ts';
@@ -119,10 +118,7 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
   const authenticator: Authenticator = {
     authenticate: (token) => (isApiKey(token) ? apiKeys.authenticate(token) : sessions.authenticate(token)),
   };
-  const lacksFactor = ({ level, person_id }: Caller): boolean => {
-    const { second_factor = 'off' } = siteConsole.settings();
-    return second_factor !== 'off' && includesLevel(level, second_factor) && !sessions.hasFactor(person_id);
-  };
+  const lacksFactor = ({ level, person_id: id }: Caller): boolean => sessions.lacksFactor({ id, level });
   stack.defer(
     siteConsole.onChange(() => stream.interrupt((caller) => caller.key === null && lacksFactor(caller))),
   );

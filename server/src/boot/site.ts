@@ -1,5 +1,7 @@
 /** Features that need no engine: people, keys, webhooks, sounds and the draft of the configuration. */
 import path from 'node:path';
+import { includesLevel } from '@offhook/contract/ids.ts';
+import type { PersonLevel } from '@offhook/contract/ids.ts';
 import { createWebhooks } from '../features/webhooks/feature.ts';
 import { createOwners } from '../features/webhooks/subscription.ts';
 import { ApiKeys } from '../features/api-keys/service.ts';
@@ -74,7 +76,20 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
   const audit = await createAudit(store, clock, log, directory);
   stack.defer(() => audit.close());
   const sipKey = await siteKey(config.data);
-  const sessions = await Sessions.open({ store, clock, directory, audit, log, config, sipKey });
+  const requiresFactor = (level: PersonLevel): boolean => {
+    const { second_factor = 'off' } = siteConsole.settings();
+    return second_factor !== 'off' && includesLevel(level, second_factor);
+  };
+  const sessions = await Sessions.open({
+    store,
+    clock,
+    directory,
+    audit,
+    log,
+    config,
+    sipKey,
+    requiresFactor,
+  });
   stack.defer(() => sessions.close());
   const siteConsole = await createConsoleSettings({ store, audit, zone: config.siteZone });
   const boards = await Boards.open({ store, clock, directory, audit, keys: () => apiKeys.display });

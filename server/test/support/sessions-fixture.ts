@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import type { PersonLevel } from '@offhook/contract/ids.ts';
 import { openTestStore } from './test-store.ts';
 import { silent } from '../../src/core/log.ts';
 import type { Log } from '../../src/core/log.ts';
@@ -61,6 +62,7 @@ export interface SiteOptions extends Partial<Omit<HostOptions, 'config'>> {
   readonly checks?: readonly Check[];
   readonly sipPort?: () => number | null;
   readonly engineUp?: () => boolean;
+  readonly requiresFactor?: (level: PersonLevel) => boolean;
   /** Routes of the feature under test. */
   readonly routes?: (app: App) => void;
   /** Wraps the store, to make it fail. */
@@ -99,7 +101,13 @@ async function openSite(
     ...options.config,
   };
   const deps = { store, clock, directory, audit, log };
-  const sessions = await Sessions.open({ ...deps, config, sipKey: Buffer.alloc(32, 7) });
+  const { requiresFactor } = options;
+  const sessions = await Sessions.open({
+    ...deps,
+    config,
+    sipKey: Buffer.alloc(32, 7),
+    ...(requiresFactor === undefined ? {} : { requiresFactor }),
+  });
   const host = await createHost({
     version: '0.0.0-test',
     authenticator: sessions,

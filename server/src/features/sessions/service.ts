@@ -1,3 +1,4 @@
+import type { PersonLevel } from '@offhook/contract/ids.ts';
 import type { Transaction } from 'kysely';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
@@ -46,6 +47,8 @@ export interface SessionsOptions {
   readonly config: SessionSettings;
   /** Key from which the SIP passwords of sessions are derived. */
   readonly sipKey: Buffer;
+  /** Whether people of this level need a second factor; no level does where it is absent. */
+  readonly requiresFactor?: (level: PersonLevel) => boolean;
 }
 export interface LoginInput extends Claim {
   readonly device_name?: string | null | undefined;
@@ -99,6 +102,7 @@ export class Sessions implements Authenticator {
   readonly #audit: Required<Audit>;
   readonly #log: Log;
   readonly #absoluteMs: number;
+  readonly #requiresFactor: (level: PersonLevel) => boolean;
   readonly #store: SessionStore;
   readonly #otp: Otp;
   readonly #cache: SessionCache;
@@ -124,6 +128,7 @@ export class Sessions implements Authenticator {
     this.#audit = audit;
     this.#log = log;
     this.#absoluteMs = config.sessionAbsoluteSeconds * 1000;
+    this.#requiresFactor = options.requiresFactor ?? (() => false);
     this.#store = store;
     this.#otp = otp;
     this.#cache = cache;
@@ -136,6 +141,7 @@ export class Sessions implements Authenticator {
       touch: (id, now) => cache.touchSession(id, now),
       directory,
       person,
+      lacksFactor: (who) => this.lacksFactor(who),
       idleMs,
       clock,
     });
@@ -282,6 +288,10 @@ export class Sessions implements Authenticator {
   /** True when the person's second factor is on; from memory. */
   hasFactor(personId: number): boolean {
     return this.#otp.has(personId);
+  }
+  /** True for a person who must set up a second factor first; from memory. */
+  lacksFactor({ id, level }: Pick<Person, 'id' | 'level'>): boolean {
+    return this.#requiresFactor(level) && !this.#otp.has(id);
   }
 
   /** Sets a password and ends the person's sessions; for the seeder and administrators. */

@@ -30,6 +30,8 @@ export function createSessionSip(deps: {
   readonly touch: (sessionId: number, now: number) => void;
   readonly directory: Directory;
   readonly person: (id: number) => Person | undefined;
+  /** True for a person who must set up a second factor first: until then no phone of the person registers. */
+  readonly lacksFactor: (who: Person) => boolean;
   readonly idleMs: number;
   readonly clock: Clock;
 }): SessionSip {
@@ -108,7 +110,7 @@ export function createSessionSip(deps: {
     },
     prove(device, matches) {
       const who = directory.byEndpoint(device);
-      if (who === undefined || !who.active) return null;
+      if (who === undefined || !who.active || deps.lacksFactor(who)) return null;
       const fresh = async (): Promise<SipGrant | null> => {
         const found = grant(who, await read(who.id), matches);
         return found !== null && 'secret' in found ? found : null;
@@ -122,7 +124,8 @@ export function createSessionSip(deps: {
     endsAt(sessionId) {
       const owner = ownerOf.get(sessionId);
       const entry = owner === undefined ? undefined : held.get(owner)?.get(sessionId);
-      if (entry === undefined || deps.person(owner ?? 0)?.active !== true) return null;
+      const who = deps.person(owner ?? 0);
+      if (entry === undefined || who?.active !== true || deps.lacksFactor(who)) return null;
       const at = expiry(entry);
       return clock.now() >= at ? null : at;
     },
