@@ -25,12 +25,13 @@ import { PhoneDock } from './phone/dock.tsx';
 import { useKept, useStale } from './app/live.ts';
 import { Opened, useOpener } from './app/opener.tsx';
 import { LanguageSwitch } from './app/preferences.tsx';
-import { useClient, useMe, useSession } from './app/session.tsx';
+import { useMe, useSession } from './app/session.tsx';
 import { Boundary, Loading } from './app/states.tsx';
 import { wordsOf } from './app/words.ts';
 import styles from './shell.module.css';
 import { late } from './app/late.tsx';
 import { StaleBanner } from './app/stale-banner.tsx';
+import { useStream } from './app/use-stream.ts';
 
 const t = wordsOf('app');
 
@@ -127,22 +128,18 @@ function alertsOf(item: StreamItem): readonly Alert[] {
 }
 /** Shows alerts on every page: emergency calls, and calls that a call limit refused. */
 function useAlerts(): void {
-  const client = useClient();
-  useEffect(() => {
-    const stream = client.stream({ topics: ['alerts'], snapshot: true });
-    void (async () => {
-      for await (const item of stream) {
-        const alerts = alertsOf(item);
-        if (alerts.length === 0) continue;
-        const past = item.type === 'snapshot';
-        // A file that cannot be had must not end the stream: the next alert loads it again.
-        await import('./app/alert-notice.ts')
-          .then(({ showAlert }) => Promise.all(alerts.map((alert) => showAlert(alert, past))))
-          .catch(() => undefined);
-      }
-    })().catch(() => undefined);
-    return () => stream.close();
-  }, [client]);
+  useStream('alerts', {
+    snapshot: true,
+    async onItem(item) {
+      const alerts = alertsOf(item);
+      if (alerts.length === 0) return;
+      const past = item.type === 'snapshot';
+      // A file that cannot be had must not end the stream: the next alert loads it again.
+      await import('./app/alert-notice.ts')
+        .then(({ showAlert }) => Promise.all(alerts.map((alert) => showAlert(alert, past))))
+        .catch(() => undefined);
+    },
+  });
 }
 
 /** The frame of every page of a signed-in person. */

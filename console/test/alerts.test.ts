@@ -16,8 +16,10 @@ import {
   buildFirst,
   clientOf,
   close,
+  endSession,
   openConsole,
   signIn,
+  signInAgain,
 } from './rig.ts';
 
 const NORTH = await farAddress('127.0.0.2');
@@ -122,6 +124,19 @@ describe('console alerts', () => {
     await close(later, late);
     pages.forEach(assertNoTrouble);
     await close(...pages);
+  });
+
+  test('alerts - a page whose session ended shows the next emergency call once its person has signed in again', async () => {
+    const page = await pageOf('1004');
+    const emergencies = alert(page, 'Emergency call to 112');
+    const before = await emergencies.count();
+    await endSession(site(), page);
+    await signInAgain(site(), page, '1004');
+    await using there = await far('+4930112');
+    await using gate = await site().phone('1008');
+    await talks(gate, '112', there);
+    await until('another notice', async () => (await emergencies.count()) > before);
+    await close(page);
   });
 
   test('block this caller - from the desk during a call, and from the history', async () => {

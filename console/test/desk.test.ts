@@ -24,10 +24,12 @@ import {
   assertAccessibleInBoth,
   buildFirst,
   clickThrice,
+  endSession,
   focusIsOn,
   hasValue,
   isChecked,
   fits,
+  signInAgain,
 } from './rig.ts';
 
 describe('agent desk', () => {
@@ -226,17 +228,8 @@ describe('agent desk', () => {
     await site().start();
     await until('live again', async () => (await page.getByText('Not live').count()) === 0);
     await hasValue(note, 'Half a thought');
-    const cookie = (await page.context().cookies()).find((c) => c.name === 'offhook_session');
-    await fetch(`${site().base}/api/v1/session/logout`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${cookie?.value}`, 'content-type': 'application/json' },
-      body: '{}',
-    });
-    await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
-    const own = (await site().credentials()).find((c) => c.extension === '1003');
-    await page.locator('input[name=password]').fill(own?.password ?? '');
-    await page.keyboard.press('Enter');
-    await until('the dialog is gone', async () => (await page.getByRole('dialog').count()) === 0);
+    await endSession(site(), page);
+    await signInAgain(site(), page, '1003');
     await hasValue(note, 'Half a thought');
     await call.hangup();
     await isIn(page, 'Available');

@@ -110,6 +110,24 @@ export async function consoleOf(
   await signIn(site, page, extension);
   return page;
 }
+/** Ends the session of this page elsewhere, and waits until the page asks for another sign-in. */
+export async function endSession(site: Pick<Site, 'base'>, page: Page): Promise<void> {
+  const cookie = (await page.context().cookies()).find(({ name }) => name === SESSION_COOKIE);
+  const answer = await fetch(`${site.base}/api/v1/session/logout`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${cookie?.value}`, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  assert.equal(answer.status, 200);
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+}
+/** The same person signs in again on a page whose session ended. */
+export async function signInAgain(site: SignInSite, page: Page, extension: string): Promise<void> {
+  const own = (await site.credentials()).find((c) => c.extension === extension);
+  await page.locator('input[name=password]').fill(own?.password ?? '');
+  await page.keyboard.press('Enter');
+  await until('the dialog is gone', async () => (await page.getByRole('dialog').count()) === 0);
+}
 const kept = new WeakMap<Browser, Map<string, Promise<BrowserContext>>>();
 /**
  * A page on which this person is signed in already, for tests of what comes after that. All pages of a person are tabs of one

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
+import { SESSION_COOKIE } from '@offhook/contract/session.ts';
 import { statusIs } from '../../server/test/support/steps.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
@@ -12,8 +13,10 @@ import {
   buildFirst,
   close,
   consoleOf,
+  endSession,
   openConsole,
   signIn,
+  signInAgain,
   signedIn,
   hasValue,
 } from './rig.ts';
@@ -171,20 +174,11 @@ describe('console', { concurrency: 2 }, () => {
 
   test('console - a revoked session is said at once, and what the page shows stays', async () => {
     const page = await consoleOf(site(), browser(), '1001', { path: '/directory' });
-    const cookie = (await page.context().cookies()).find((c) => c.name === 'offhook_session');
+    const cookie = (await page.context().cookies()).find(({ name }) => name === SESSION_COOKIE);
     assert.ok(cookie?.httpOnly, 'the session is no cookie that scripts cannot read');
-    const answer = await fetch(`${site().base}/api/v1/session/logout`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${cookie.value}`, 'content-type': 'application/json' },
-      body: '{}',
-    });
-    assert.equal(answer.status, 200);
-    await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+    await endSession(site(), page);
     await assertAccessible(page);
-    const own = (await site().credentials()).find((c) => c.extension === '1001');
-    await page.locator('input[name=password]').fill(own?.password ?? '');
-    await page.keyboard.press('Enter');
-    await until('the dialog is gone', async () => (await page.getByRole('dialog').count()) === 0);
+    await signInAgain(site(), page, '1001');
     assert.equal(new URL(page.url()).pathname, '/directory');
     assertNoTrouble(page);
     await page.context().close();

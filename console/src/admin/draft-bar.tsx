@@ -1,5 +1,4 @@
 /** Shows unapplied changes and a running apply on every page of the administration, and keeps their queries fresh. */
-import { useEffect } from 'react';
 import type { ReactNode } from 'react';
 import { Anchor, Button, Group, Loader, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -8,8 +7,8 @@ import type { z } from 'zod';
 import { FilePenLine } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { formatNumber } from '../app/format.ts';
-import { useClient, useSession } from '../app/session.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
+import { useStream } from '../app/use-stream.ts';
 import { useDraftState } from './data.ts';
 import { wordsOf } from '../app/words.ts';
 import styles from './admin.module.css';
@@ -21,42 +20,33 @@ const applyHref = (id: number): string => PAGE_PATHS.apply.replace(':apply', Str
 
 /** Passes the topic `config` to the query cache, from which the pages render. */
 function useConfigTopic(): void {
-  const client = useClient();
-  const { state } = useSession();
   const queries = useQueryClient();
-  const signedIn = state.is === 'in';
-  useEffect(() => {
-    if (!signedIn) return;
-    const stream = client.stream({ topics: ['config'], snapshot: true });
-    const renew = (): void => {
-      void queries.invalidateQueries({
-        queryKey: ['config'],
-        predicate: (query) => query.queryKey[1] !== 'running',
-      });
-    };
-    const take = (apply: ConfigApply): void => {
-      queries.setQueryData(['config', 'apply', apply.id], { success: true, apply });
-      queries.setQueryData(RUNNING, apply.finished_at === null ? apply : null);
-    };
-    const read = async (): Promise<void> => {
-      for await (const item of stream) {
-        if (item.type === 'snapshot') {
-          const { apply } = (item as { data: unknown }).data as z.infer<typeof ConfigSnapshot>;
-          queries.setQueryData(RUNNING, apply);
-          if (apply !== null) take(apply);
-          // A change between the page's first requests and this subscription is in neither.
-          renew();
-        } else if (item.type === 'config.progress') {
-          const { apply } = (item as { data: { apply: ConfigApply } }).data;
-          take(apply);
-          if (apply.finished_at !== null) renew();
-        } else if (item.type === 'config.drift') renew();
-      }
-    };
-    // The stream ends for good with the session, which the page shows by itself.
-    read().catch(() => undefined);
-    return () => stream.close();
-  }, [client, queries, signedIn]);
+  const renew = (): void => {
+    void queries.invalidateQueries({
+      queryKey: ['config'],
+      predicate: (query) => query.queryKey[1] !== 'running',
+    });
+  };
+  const take = (apply: ConfigApply): void => {
+    queries.setQueryData(['config', 'apply', apply.id], { success: true, apply });
+    queries.setQueryData(RUNNING, apply.finished_at === null ? apply : null);
+  };
+  useStream('config', {
+    snapshot: true,
+    onItem(item) {
+      if (item.type === 'snapshot') {
+        const { apply } = (item as { data: unknown }).data as z.infer<typeof ConfigSnapshot>;
+        queries.setQueryData(RUNNING, apply);
+        if (apply !== null) take(apply);
+        // A change between the page's first requests and this subscription is in neither.
+        renew();
+      } else if (item.type === 'config.progress') {
+        const { apply } = (item as { data: { apply: ConfigApply } }).data;
+        take(apply);
+        if (apply.finished_at !== null) renew();
+      } else if (item.type === 'config.drift') renew();
+    },
+  });
 }
 export function DraftBar(): ReactNode {
   useConfigTopic();

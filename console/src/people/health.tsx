@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Alert, Anchor, Badge, Paper, SimpleGrid, Table, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -18,6 +18,7 @@ import { LAG, lagOf } from './lag-detail.ts';
 import { SiteNodes } from './site-nodes.tsx';
 import { Ago, Facts, Mark, PageHead, Rows, Section } from '../app/page-parts.tsx';
 import { TrunkStates } from '../app/trunk-states.tsx';
+import { useStream } from '../app/use-stream.ts';
 import { wordsOf } from '../app/words.ts';
 import { trunkTroublesOf } from './trunk-detail.ts';
 
@@ -35,32 +36,28 @@ interface EngineState {
 }
 /** The engine's present state; other events of the system reload the rest of the page. */
 function useEngine(): EngineState | null {
-  const client = useClient();
   const queries = useQueryClient();
   const [engine, setEngine] = useState<EngineState | null>(null);
-  useEffect(() => {
-    const stream = client.stream({ topics: ['system', 'config'], snapshot: true });
-    const renew = (): void => void queries.invalidateQueries({ queryKey: ['health'] });
-    void (async () => {
-      for await (const item of stream) {
-        if (item.type === 'snapshot' && item.topic === 'system') {
-          setEngine((item.data as { engine: EngineState }).engine);
-          // A change between the page's first request and this subscription is in neither.
-          renew();
-        } else if ('data' in item && item.type.startsWith('engine.')) {
-          renew();
-          if (item.type === 'engine.link_down')
-            setEngine(
-              (was) => was && { ...was, up: false, link: 'down', reason: item.data.reason, since: item.time },
-            );
-          if (item.type === 'engine.resynced')
-            setEngine((was) => was && { ...was, up: true, link: 'up', reason: '', since: item.time });
-        } else if (item.type === 'network.blocked' || item.type === 'network.released') renew();
-        else if (item.type === 'config.applied' || item.type === 'config.rolled_back') renew();
-      }
-    })().catch(() => undefined);
-    return () => stream.close();
-  }, [client, queries]);
+  const renew = (): void => void queries.invalidateQueries({ queryKey: ['health'] });
+  useStream('system,config', {
+    snapshot: true,
+    onItem(item) {
+      if (item.type === 'snapshot' && item.topic === 'system') {
+        setEngine((item.data as { engine: EngineState }).engine);
+        // A change between the page's first request and this subscription is in neither.
+        renew();
+      } else if ('data' in item && item.type.startsWith('engine.')) {
+        renew();
+        if (item.type === 'engine.link_down')
+          setEngine(
+            (was) => was && { ...was, up: false, link: 'down', reason: item.data.reason, since: item.time },
+          );
+        if (item.type === 'engine.resynced')
+          setEngine((was) => was && { ...was, up: true, link: 'up', reason: '', since: item.time });
+      } else if (item.type === 'network.blocked' || item.type === 'network.released') renew();
+      else if (item.type === 'config.applied' || item.type === 'config.rolled_back') renew();
+    },
+  });
   return engine;
 }
 /** A service that is not ready answers 503 with the reasons, which is no error here. */

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { ReactNode } from 'react';
 import {
   Button,
@@ -21,6 +21,7 @@ import { isDismissed, setDismissed } from './dismissed.ts';
 import { CallStep, OwnPhoneStep, PeopleStep, SecondPhoneStep, WallboardStep } from './parts.tsx';
 import { STEPS, doneSteps } from './steps.ts';
 import type { Step } from './steps.ts';
+import { useStream } from '../app/use-stream.ts';
 import { wordsOf } from '../app/words.ts';
 import styles from './welcome.module.css';
 
@@ -28,21 +29,15 @@ const t = wordsOf('welcome');
 
 /** True if the engine is connected, by the stream; null before its snapshot. */
 function useEngineUp(): boolean | null {
-  const client = useClient();
   const [up, setUp] = useState<boolean | null>(null);
-  useEffect(() => {
-    const stream = client.stream({ topics: ['system'], snapshot: true });
-    async function follow(): Promise<void> {
-      for await (const item of stream) {
-        if (item.type === 'snapshot') setUp((item.data as { engine: { up: boolean } }).engine.up);
-        else if (item.type === 'engine.link_down') setUp(false);
-        else if (item.type === 'engine.resynced') setUp(true);
-      }
-    }
-    // The page's frame shows the end of the session.
-    follow().catch(() => setUp(null));
-    return () => stream.close();
-  }, [client]);
+  useStream('system', {
+    snapshot: true,
+    onItem(item) {
+      if (item.type === 'snapshot') setUp((item.data as { engine: { up: boolean } }).engine.up);
+      else if (item.type === 'engine.link_down') setUp(false);
+      else if (item.type === 'engine.resynced') setUp(true);
+    },
+  });
   return up;
 }
 interface StepProps {
