@@ -122,6 +122,13 @@ export class Line {
     this.#retired = true;
     this.#registration?.end();
   }
+  /** Takes calls again after `retire`. */
+  resume(): void {
+    if (!this.#retired) return;
+    this.#retired = false;
+    this.#setStatus({ is: 'starting' });
+    void this.#connect();
+  }
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#retry);

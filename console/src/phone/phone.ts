@@ -174,6 +174,7 @@ export const phone = {
   /** Sets the person of this page, and starts the phone if it was left switched on. */
   use(who: Person): void {
     if (person?.extension === who.extension && person.client === who.client) {
+      core?.resume();
       if (settings?.on === true) begin();
       return;
     }

@@ -45,6 +45,8 @@ export interface Softphone {
   dismiss(): void;
   /** Accepts no further calls; running ones continue. */
   retire(): void;
+  /** Accepts calls again after `retire`. */
+  resume(): void;
   /** Hangs up and unregisters. */
   stop(): Promise<void>;
 }
@@ -104,6 +106,9 @@ class SipPhone implements Softphone {
   }
   retire(): void {
     this.#line.retire();
+  }
+  resume(): void {
+    this.#line.resume();
   }
   async stop(): Promise<void> {
     clearInterval(this.#measuring);
