@@ -7,7 +7,12 @@ import { CallAudio } from './call-audio.ts';
 Object.assign(globalThis, { Audio: class {} });
 
 function microphone() {
-  const track = { kind: 'audio', enabled: true, stopped: false, stop: () => void (track.stopped = true) };
+  const track = Object.assign(new EventTarget(), {
+    kind: 'audio',
+    enabled: true,
+    stopped: false,
+    stop: () => void (track.stopped = true),
+  });
   const stream = { getTracks: () => [track], getAudioTracks: () => [track] } as unknown as MediaStream;
   return { track, stream };
 }
@@ -20,6 +25,7 @@ async function waiting() {
   const audio = new CallAudio(session as unknown as Session, {
     microphone: () => streams.shift()!,
     speaker: () => '',
+    onMicrophoneLost: assert.ifError,
     onPath: () => undefined,
   });
   await audio.openMicrophone();
@@ -45,4 +51,41 @@ test('phone - a call that is muted while another microphone opens stays muted wi
   assert.deepEqual([old.track.stopped, next.track.stopped], [true, false]);
   audio.mute(false);
   assert.equal(next.track.enabled, true);
+});
+
+test('phone - a microphone that is unplugged in a call is replaced by another one, or reported', async () => {
+  const [old, next] = [microphone(), microphone()];
+  const sent: unknown[] = [];
+  const lost: unknown[] = [];
+  const none = new Error('no microphone');
+  const streams = [old.stream, next.stream];
+  const sender = {
+    track: old.track,
+    replaceTrack: (track: unknown) => Promise.resolve(void sent.push(track)),
+  };
+  const session = {
+    state: SessionState.Established,
+    sessionDescriptionHandler: { peerConnection: { getSenders: () => [sender] } },
+  };
+  const audio = new CallAudio(session as unknown as Session, {
+    microphone: async () => {
+      const stream = streams.shift();
+      if (stream === undefined) throw none;
+      return await Promise.resolve(stream);
+    },
+    speaker: () => '',
+    onMicrophoneLost: (error) => void lost.push(error),
+    onPath: () => undefined,
+  });
+  await audio.openMicrophone();
+  audio.mute(true);
+  old.track.dispatchEvent(new Event('ended'));
+  await new Promise(setImmediate);
+  assert.deepEqual([sent, next.track.enabled, lost], [[next.track], false, []]);
+  old.track.dispatchEvent(new Event('ended'));
+  await new Promise(setImmediate);
+  assert.deepEqual(lost, [], 'the end of a replaced microphone changes nothing');
+  next.track.dispatchEvent(new Event('ended'));
+  await new Promise(setImmediate);
+  assert.deepEqual(lost, [none]);
 });

@@ -7,6 +7,8 @@ export interface CallAudioDeps {
   /** Opens the microphone. Throws `MicrophoneError`. */
   readonly microphone: () => Promise<MediaStream>;
   readonly speaker: () => string;
+  /** The open microphone is gone, e.g. unplugged, and no other could be opened. */
+  readonly onMicrophoneLost: (error: unknown) => void;
   /** `failed` also where an interruption lasts longer than ICE needs to repair itself. */
   readonly onPath: (path: 'connected' | 'interrupted' | 'failed') => void;
 }
@@ -43,6 +45,7 @@ export class CallAudio {
   async openMicrophone(): Promise<void> {
     this.#microphone = await this.#deps.microphone();
     microphones.set(this.#session, this.#microphone);
+    this.#watchMicrophone(this.#microphone);
   }
   /** Changes to the microphone of the settings during the call. Throws `MicrophoneError`. */
   async replaceMicrophone(): Promise<void> {
@@ -53,6 +56,7 @@ export class CallAudio {
     const [track] = next.getAudioTracks();
     stopStream(this.#microphone);
     this.#microphone = next;
+    this.#watchMicrophone(next);
     if (track === undefined) return;
     track.enabled = !this.#muted;
     await this.#sender?.replaceTrack(track);
@@ -91,6 +95,12 @@ export class CallAudio {
   }
   stopMicrophone(): void {
     if (this.#microphone !== null) stopStream(this.#microphone);
+  }
+  /** A stopped track ends without an event, so the event means that the device is gone. */
+  #watchMicrophone(stream: MediaStream): void {
+    stream.getAudioTracks()[0]?.addEventListener('ended', () => {
+      if (this.#microphone === stream) void this.replaceMicrophone().catch(this.#deps.onMicrophoneLost);
+    });
   }
   #watch(peer: RTCPeerConnection): void {
     const { onPath } = this.#deps;

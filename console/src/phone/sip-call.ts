@@ -11,7 +11,7 @@ import { countOf, createQualityMeter } from './quality.ts';
 import type { QualityReport } from './quality.ts';
 import { bye, refer, reinvite, repeatAck } from './sip-requests.ts';
 
-export interface SipCallDeps extends Pick<CallAudioDeps, 'microphone' | 'speaker'> {
+export interface SipCallDeps extends Omit<CallAudioDeps, 'onPath'> {
   readonly onChange: () => void;
   readonly iceServers: () => Promise<RTCIceServer[]>;
 }
@@ -54,7 +54,7 @@ export class SipCall {
   constructor(
     session: Inviter | Invitation,
     peer: Pick<PhoneCall, 'number' | 'name'>,
-    { microphone, speaker, onChange, iceServers }: SipCallDeps,
+    { onChange, iceServers, ...audio }: SipCallDeps,
   ) {
     this.session = session;
     this.#onChange = onChange;
@@ -80,7 +80,7 @@ export class SipCall {
       connected_at: null,
       there: null,
     };
-    this.#audio = new CallAudio(session, { microphone, speaker, onPath: (path) => this.#onPath(path) });
+    this.#audio = new CallAudio(session, { ...audio, onPath: (path) => this.#onPath(path) });
     session.stateChange.addListener((state) => this.#onState(state));
     if (session instanceof Invitation) {
       session.delegate = {

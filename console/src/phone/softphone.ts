@@ -248,6 +248,7 @@ class SipPhone implements Softphone {
       {
         microphone: () => openMicrophone(settings().microphone),
         speaker: () => settings().speaker,
+        onMicrophoneLost: (error) => this.#fail(error, 'device_gone'),
         iceServers: () => this.#line.iceServers(),
         onChange: () => this.#changed(),
       },
