@@ -1,5 +1,5 @@
 /** The phone on every page: its button and, on demand, its panel, which keeps a call across pages. */
-import { Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { Suspense, useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import { Text, UnstyledButton } from '@mantine/core';
 import { Phone } from 'lucide-react';
@@ -29,6 +29,11 @@ export function PhoneDock(): ReactNode {
   const { extension } = useMe();
   const state = useSyncExternalStore(phone.subscribe, () => phone.state);
   const [open, setOpen] = useState(false);
+  const show = useCallback((next: boolean) => {
+    // A reported failure was read when the panel is folded; the same one opens it again.
+    if (!next) phone.softphone?.dismiss();
+    setOpen(next);
+  }, []);
   const asked = useRef(false);
   useEffect(() => {
     if (session.is === 'in') phone.use({ extension, client, live });
@@ -45,7 +50,7 @@ export function PhoneDock(): ReactNode {
         aria-controls="phone"
         onClick={() => {
           asked.current = !open;
-          setOpen(!open);
+          show(!open);
         }}
       >
         <Phone size={18} aria-hidden />
@@ -56,7 +61,7 @@ export function PhoneDock(): ReactNode {
       </UnstyledButton>
       {wanted && (
         <Suspense fallback={null}>
-          <PhonePanel open={open} asked={asked} onOpen={setOpen} />
+          <PhonePanel open={open} asked={asked} onOpen={show} />
         </Suspense>
       )}
     </>

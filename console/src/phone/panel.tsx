@@ -275,6 +275,11 @@ export function PhonePanel({ open, asked, onOpen }: PhonePanelProps): ReactNode 
       setSetting(false);
     }
   }, [ringing, placed, onDesk, onOpen]);
+  const { trouble } = state;
+  useEffect(() => {
+    // A failed step is reported here, wherever it was begun.
+    if (trouble !== null) onOpen(true);
+  }, [trouble, onOpen]);
   // Runs after the effects of the children.
   useEffect(() => {
     asked.current = false;

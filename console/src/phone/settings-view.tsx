@@ -18,8 +18,10 @@ function useDevices(): Devices {
   useEffect(() => {
     const look = (): void => void listDevices().then(setDevices, () => setDevices(NONE));
     look();
-    navigator.mediaDevices.addEventListener('devicechange', look);
-    return () => navigator.mediaDevices.removeEventListener('devicechange', look);
+    // Undefined in spite of its type, for example at a plain http address.
+    const media = navigator.mediaDevices as MediaDevices | undefined;
+    media?.addEventListener('devicechange', look);
+    return () => media?.removeEventListener('devicechange', look);
   }, []);
   return devices;
 }
