@@ -10,6 +10,14 @@ export interface Notices {
   show(calls: readonly PhoneCall[], notify: boolean): void;
   close(): void;
 }
+/** Null where the browser allows only a service worker to show one, as on Android. */
+function systemNotice(title: string, options: NotificationOptions): Notification | null {
+  try {
+    return new Notification(title, options);
+  } catch {
+    return null;
+  }
+}
 export const canNotify = (): boolean => typeof Notification !== 'undefined';
 
 export function beginNotices(): Notices {
@@ -49,11 +57,12 @@ export function beginNotices(): Notices {
       if (notice?.call === ringing.id || !notify || !document.hidden) return;
       if (!canNotify() || Notification.permission !== 'granted') return;
       unnotice();
-      const shown = new Notification(stateWords(ringing), {
+      const shown = systemNotice(stateWords(ringing), {
         body: who,
         tag: 'offhook.call',
         requireInteraction: true,
       });
+      if (shown === null) return;
       shown.addEventListener('click', () => {
         window.focus();
         shown.close();
