@@ -33,6 +33,8 @@ interface Notice {
   readonly title: string;
   readonly message: string;
   readonly color: string;
+  /** Notices with a higher one are shown before those of actions, whose own is 0. */
+  readonly priority: number;
 }
 function noticeOf(event: Alert): Notice {
   if (event.type === 'call.refused') {
@@ -44,6 +46,7 @@ function noticeOf(event: Alert): Notice {
       title: t('refused'),
       message,
       color: 'orange',
+      priority: -1,
     };
   }
   const { call_id, extension, name, number, location, callback_number, called_at } = event.data;
@@ -58,6 +61,7 @@ function noticeOf(event: Alert): Notice {
     title: t('emergency', { number }),
     message: parts.join(' '),
     color: 'red',
+    priority: 1,
   };
 }
 /** `past`: the alert is older than this page; it is shown unless it was closed in this browser. */
