@@ -4,6 +4,7 @@ import { Button, Collapse, Group, NativeSelect, Pill, SimpleGrid, TextInput } fr
 import { useQuery } from '@tanstack/react-query';
 import { Search, SlidersHorizontal, X } from 'lucide-react';
 import { formatDateTime } from '../app/format.ts';
+import { fromLocal, toLocal } from '../app/local-time.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { DIRECTIONS, DISPOSITIONS, FILTER_NAMES, PRESETS, STATES, isTaken } from './filters.ts';
 import type { FilterName, Filters } from './filters.ts';
@@ -85,22 +86,13 @@ const Choice = ({ name, filters, change, options }: ChoiceProps): ReactNode => (
     data={[{ value: '', label: t('any') }, ...options]}
   />
 );
-/** Value of a date-time field in the reader's zone. */
-const localText = (time: string | undefined): string => {
-  if (time === undefined) return '';
-  const date = new Date(time);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-};
 function WhenFields({ filters, change }: FilterProps): ReactNode {
   const field = (name: 'from' | 'to'): ReactNode => (
     <TextInput
       type="datetime-local"
       label={t(name)}
-      value={localText(filters[name])}
-      onChange={(event) => {
-        const { value } = event.currentTarget;
-        change({ [name]: value === '' ? null : new Date(value).toISOString() }, 'typed');
-      }}
+      value={toLocal(filters[name])}
+      onChange={(event) => change({ [name]: fromLocal(event.currentTarget.value) }, 'typed')}
     />
   );
   return (

@@ -15,7 +15,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ApiKey, Scope } from '@offhook/contract/keys.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
-import { fromLocal, toLocal } from './local-time.ts';
+import { fromLocal, toLocal } from '../app/local-time.ts';
 import { useChange } from '../app/page-parts.tsx';
 import { wordsOf } from '../app/words.ts';
 

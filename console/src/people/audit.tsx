@@ -16,7 +16,7 @@ import { Actor, AuditObject, useNames } from './audit-names.tsx';
 import type { Names } from './audit-names.tsx';
 import { exportAudit } from './audit-export.ts';
 import { MOST_ROWS } from './audit-rows.ts';
-import { fromLocal } from './local-time.ts';
+import { fromLocal } from '../app/local-time.ts';
 import { PageHead, Paged, Rows } from '../app/page-parts.tsx';
 
 const t = wordsOf('system');

@@ -10,7 +10,8 @@ import { useOnce } from '../app/once.ts';
 import type { Floating } from '../app/opener.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
-import { ENDS, endOf, fieldOf } from './times.ts';
+import { toLocal } from '../app/local-time.ts';
+import { ENDS, endOf } from './times.ts';
 import type { End } from './times.ts';
 import { wordsOf } from '../app/words.ts';
 
@@ -70,7 +71,7 @@ function Fields({ said, onDone }: { readonly said: OwnPresence; readonly onDone:
   const [note, setNote] = useState(draft === '' ? (said.note ?? '') : draft);
   const kept = said.expires_at !== null;
   const [end, setEnd] = useState<End>(kept ? 'other' : 'never');
-  const [other, setOther] = useState(fieldOf(kept ? Date.parse(said.expires_at!) : serverNow() + 3_600_000));
+  const [other, setOther] = useState(toLocal(said.expires_at ?? serverNow() + 3_600_000));
   const saying = useOnce({
     mutationFn: (next: Parameters<typeof client.presence.set>[0]) => client.presence.set(next),
     onSuccess: async () => {

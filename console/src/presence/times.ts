@@ -20,8 +20,3 @@ export function endOf(end: End, other: string, now: number): string | null {
       return new Date(now + Number(end) * 60_000).toISOString();
   }
 }
-/** A moment as such a field writes it, in this machine's zone. */
-export function fieldOf(time: number): string {
-  const at = new Date(time - new Date(time).getTimezoneOffset() * 60_000);
-  return at.toISOString().slice(0, 16);
-}
