@@ -99,6 +99,16 @@ interface Parts extends StandbyOptions {
   readonly store: Store;
   readonly holder: LogHolder;
 }
+/** Deletes files of this machine that belong to deleted recordings and exports, unless the nodes share their files. */
+function followDeleted(
+  { clock, config, log, store }: Parts,
+  recordings: string,
+  stack: AsyncDisposableStack,
+): void {
+  if (config.sharedFiles !== null) return;
+  stack.use(followDeletions({ store, node: config.node!, folder: recordings, clock, log }));
+  stack.use(followExports({ store, data: config.data, clock, log }));
+}
 async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolean> {
   const { clock, config, log, nodes, say, signal, siteLog, store } = parts;
   const engineSite = await (parts.openEngineSite ?? openAsteriskSite)({ config, log, clock, say });
@@ -140,10 +150,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     await (leads ? exchange.release() : exchange.stop());
     if (leads) await goOn().catch(() => undefined);
   });
-  if (config.sharedFiles === null) {
-    stack.use(followDeletions({ store, node: config.node!, folder: folders.recordings, clock, log }));
-    stack.use(followExports({ store, data: config.data, clock, log }));
-  }
+  followDeleted(parts, folders.recordings, stack);
   const { renewal } = engineSite;
   const seen = await followOrdered({ renewal, data: config.data, clock, log }, stop.signal);
   const calls = new StandbyCalls(exchange);

@@ -43,7 +43,7 @@ async function scene(t: TestContext) {
     term,
     follower,
     copy: () => opened.at(-1)!,
-    async append(count: number): Promise<void> {
+    append: async (count: number): Promise<void> => {
       const state = place.state!;
       assert.equal(await siteLog.append(term, state.head, logRows(state, count)), 'appended');
     },

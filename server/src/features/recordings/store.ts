@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { ExpressionBuilder } from 'kysely';
+import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { Store } from '../../ports/store.ts';
 import { timeOf } from './ids.ts';
 import { migrations } from './tables.ts';
@@ -76,6 +76,40 @@ const inScope =
       // The semicolon is the character after the colon.
       ...(node === null ? [] : [e('channel', '>=', `${node}:`), e('channel', '<', `${node};`)]),
     ]);
+
+/** Sums by state, a part at a time: rows of deleted recordings stay, so there may be millions. */
+async function sumsOf(db: Kysely<Tables>): ReturnType<RecordingStore['sums']> {
+  const all = new Map<RecordingState, { state: RecordingState; count: number; bytes: number }>();
+  for (let after = '', rows = SUMMED_AT_ONCE; rows === SUMMED_AT_ONCE;) {
+    const page = db
+      .selectFrom('recordings')
+      .select(['id', 'state', 'bytes'])
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(SUMMED_AT_ONCE);
+    const found = await db
+      .selectFrom(page.as('page'))
+      .select((e) => [
+        'state',
+        e.fn.countAll().as('count'),
+        e.fn.sum('bytes').as('bytes'),
+        e.fn.max('id').as('last'),
+      ])
+      .groupBy('state')
+      .execute();
+    rows = 0;
+    for (const { state, count, bytes, last } of found) {
+      const sum = all.get(state) ?? { state, count: 0, bytes: 0 };
+      sum.count += Number(count);
+      sum.bytes += Number(bytes ?? 0);
+      all.set(state, sum);
+      rows += Number(count);
+      if (last > after) after = last;
+    }
+    await turn();
+  }
+  return [...all.values()];
+}
 
 /** Runs the migrations. */
 export async function createRecordingStore(store: Store): Promise<RecordingStore> {
@@ -184,38 +218,6 @@ export function openRecordingStore(store: Pick<Store, 'db' | 'transaction'>): Re
     },
     missing: (files) =>
       inParts(files, (part) => rows().where('file', 'in', part).where('state', '=', 'missing').execute()),
-    async sums() {
-      const all = new Map<RecordingState, { state: RecordingState; count: number; bytes: number }>();
-      for (let after = '', rows = SUMMED_AT_ONCE; rows === SUMMED_AT_ONCE;) {
-        const page = db
-          .selectFrom('recordings')
-          .select(['id', 'state', 'bytes'])
-          .where('id', '>', after)
-          .orderBy('id')
-          .limit(SUMMED_AT_ONCE);
-        const found = await db
-          .selectFrom(page.as('page'))
-          .select((e) => [
-            'state',
-            e.fn.countAll().as('count'),
-            e.fn.sum('bytes').as('bytes'),
-            e.fn.max('id').as('last'),
-          ])
-          .groupBy('state')
-          .execute();
-        rows = 0;
-        for (const { state, count, bytes, last } of found) {
-          const sum = all.get(state) ?? { state, count: 0, bytes: 0 };
-          sum.count += Number(count);
-          sum.bytes += Number(bytes ?? 0);
-          all.set(state, sum);
-          rows += Number(count);
-          if (last > after) after = last;
-        }
-        // Rows of deleted recordings stay, so there may be millions.
-        await turn();
-      }
-      return [...all.values()];
-    },
+    sums: () => sumsOf(db),
   };
 }
