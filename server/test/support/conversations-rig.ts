@@ -7,6 +7,7 @@ import { createNotes, createQuality } from '../../src/features/history/query/ann
 import { conversationOperations, qualityOperations } from '../../src/features/history/operations.ts';
 import { createConversationReader } from '../../src/features/history/query/service.ts';
 import type { ConversationRecord } from '../../src/features/history/record/record.ts';
+import { insertAll } from '../../src/features/history/store/store.ts';
 import type { Tables } from '../../src/features/history/store/tables.ts';
 import { addOperations } from '../../src/http/operations.ts';
 import type { Commands } from '../../src/ports/operations.ts';
@@ -120,14 +121,17 @@ export async function conversationsRig(
     recorded,
     put: (records, merged = []) =>
       store.transaction<Tables, void>(async (db) => {
-        const calls = records.flatMap((r) => [r.id, ...r.merged_from].map((call) => ({ call, root: r.id })));
-        for (const row of calls) {
-          await db
+        const roots = new Map(
+          records.flatMap((r) => [r.id, ...r.merged_from].map((call) => [call, r.id] as const)),
+        );
+        const calls = [...roots].map(([call, root]) => ({ call, root }));
+        await insertAll(calls, (some) =>
+          db
             .insertInto('history_calls')
-            .values(row)
-            .onConflict((c) => c.column('call').doUpdateSet({ root: row.root }))
-            .execute();
-        }
+            .values(some)
+            .onConflict((c) => c.column('call').doUpdateSet((e) => ({ root: e.ref('excluded.root') })))
+            .execute(),
+        );
         const stored = records.map((record) => ({ root: record.id, record, over: record.complete }));
         await writeConversations(db, stored, merged);
       }),

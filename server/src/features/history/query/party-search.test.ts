@@ -60,8 +60,10 @@ test('history search - results and stats equal those of reading every row', asyn
 
 test('history search - every text of a row is searched, and no text without a row', async () => {
   await using scene = await historyScene();
-  const all = await everyRecording();
-  for (const record of all) await scene.feed(record);
+  // One record of every recording at a time: each conversation is built again with each of its records.
+  const calls = (await recordings()).map((name, i) => later(recorded(name), i * 100_000));
+  for (let i = 0; i < Math.max(...calls.map((records) => records.length)); i += 1)
+    await scene.feed(...calls.flatMap((records) => records.slice(i, i + 1)));
   const { kept, shown } = await terms(scene);
   assert.deepEqual(kept, shown);
   assert.ok(kept.length > 5);
