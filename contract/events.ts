@@ -440,6 +440,15 @@ export const EVENT_DATA = {
     .describe(
       'The database of the site lost its newest writes: its log was cut or removed, or an older copy was put in its place. Read again what you keep of people, history and settings. Found at the start of the service.',
     ),
+  'store.events_lost': z
+    .object({
+      from: z.string().describe('The first event that is lost.'),
+      to: z.string().describe('The last event that is lost.'),
+      events: z.int().describe('Number of lost events.'),
+    })
+    .describe(
+      'Events were not written to the log of events, because it rejected writes for too long or until the service stopped. Read again what you keep; a client of the stream whose cursor is older gets a `gap` and its snapshots.',
+    ),
   'trunk.up': TrunkChange.describe(
     'Calls can leave over this trunk: its far side answers, and accepted the registration where one is configured.',
   ),

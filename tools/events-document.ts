@@ -132,6 +132,7 @@ const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = 
     journal_seconds: 59.25,
     completed: true,
   },
+  'store.events_lost': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z', events: 12 },
   'store.gap': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z', writes: 12 },
   'path_check.completed': {
     ways: ['udp', 'tcp', 'web', 'turn'],

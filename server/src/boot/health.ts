@@ -22,7 +22,7 @@ import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { emergencyNumbersOf } from '../numbers/emergency.ts';
 import { outboundFinder, outboundOrder } from '../routing/routes.ts';
-import type { EngineLoop } from '../journal/engine-loop.ts';
+import type { EngineLoop, JournalLag } from '../journal/engine-loop.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Renewal } from '../ports/certificates.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -33,6 +33,7 @@ import type { Firewall } from '../ports/firewall.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { LiveView } from '../ports/live.ts';
 import type { Store } from '../ports/store.ts';
+import type { LostEventNotes } from './lost-events.ts';
 import type { StoreGaps } from './store-gaps.ts';
 
 /** Rejected SIP requests per minute from which the check reports an attack. */
@@ -54,6 +55,7 @@ export interface Watched {
   readonly journal: Journal;
   readonly store: Store;
   readonly storeGaps: Pick<StoreGaps, 'check'>;
+  readonly lostEvents: Pick<LostEventNotes, 'trouble'>;
   readonly records: Store;
   readonly history: Pick<History, 'proof'>;
   readonly calls: CallControlFeature;
@@ -200,13 +202,28 @@ export const gapText = (
   { from, to, node }: { readonly from: string; readonly to: string; readonly node?: string | undefined },
   named: boolean,
 ): string => `${from} to ${to}${named && node !== undefined ? ` at ${node}` : ''}`;
-function storeChecks({ config, directory, loop, storeGaps, records, history }: Watched): readonly Check[] {
+function storeChecks({
+  config,
+  directory,
+  loop,
+  lostEvents,
+  storeGaps,
+  records,
+  history,
+}: Watched): readonly Check[] {
+  const follows = ({ error, oldest_ms }: JournalLag): boolean => error === null && oldest_ms < 5_000;
   return [
     {
       name: 'journal',
+      // After a loss of events the service is ready again as soon as the journal accepts writes.
+      needed: () => !follows(loop.lag()),
       run: async () => {
         const lag = loop.lag();
-        return { ok: lag.error === null && lag.oldest_ms < 5_000, detail: JSON.stringify(lag) };
+        const trouble = lostEvents.trouble();
+        const detail = JSON.stringify(lag);
+        return trouble === null
+          ? { ok: follows(lag), detail }
+          : { ok: false, detail: `${trouble}; ${detail}` };
       },
     },
     storeGaps.check,
@@ -326,6 +343,16 @@ export function addGauges(
   );
   metrics.gauge('offhook_journal_head', 'Newest committed seq.', () => journal.head);
   metrics.gauge('offhook_journal_held', 'Events that are not committed yet.', () => loop.lag().held);
+  metrics.gauge(
+    'offhook_journal_dropped',
+    'Events of the engine that were dropped since the start because the journal rejected writes; a snapshot replaced them.',
+    () => loop.lag().dropped,
+  );
+  metrics.gauge(
+    'offhook_journal_lost',
+    'Other events that were lost since the start because the journal rejected writes.',
+    () => loop.lag().lost,
+  );
   metrics.gauge('offhook_calls', 'Calls in progress.', () => live.calls().length);
   metrics.gaugeBy(
     'offhook_extensions',

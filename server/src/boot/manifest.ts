@@ -106,6 +106,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
     sharedPhones,
     siteConsole,
     sounds,
+    lostEvents,
     storeGaps,
     waking,
     wallboard,
@@ -246,7 +247,13 @@ export function manifestOf(parts: Features): readonly Feature[] {
       gauges: (to) => recordings.gauges(to),
       close: () => recordings.close(),
     },
-    { name: 'store', onEvent: (event) => storeGaps.onDomainEvent(event) },
+    {
+      name: 'store',
+      onEvent(event) {
+        storeGaps.onDomainEvent(event);
+        lostEvents.onDomainEvent(event);
+      },
+    },
     { name: 'queues', operations: () => [queueOperations(queues)] },
     { name: 'wallboard', operations: () => [wallboardOperations(wallboard)] },
     { name: 'exports', operations: (app) => [exportOperations(exports, app)] },

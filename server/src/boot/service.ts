@@ -158,7 +158,7 @@ async function beginLoop(
     loop,
     publishedQueues,
   } = parts;
-  const { phonebookSources, presence, storeGaps, stream, wallboard } = parts;
+  const { lostEvents, phonebookSources, presence, storeGaps, stream, wallboard } = parts;
   const stop = new AbortController();
   loop.begin({
     signal: stop.signal,
@@ -177,10 +177,12 @@ async function beginLoop(
   });
   stack.defer(async () => {
     stop.abort();
-    await loop.closed;
+    const lost = await loop.closed;
+    // Events of a process that no longer leads the site are no events of the site.
+    if (parts.lease?.lost !== true) await lostEvents.note(lost);
   });
   if (bus !== null) beginBeacon(bus, () => ({ epoch: journal.epoch, head: journal.head }), stack);
-  loop.publish(storeGaps.events());
+  loop.publish([...storeGaps.events(), ...lostEvents.events()]);
   history.begin();
   callbacks.begin();
   parts.externalAddress.begin();

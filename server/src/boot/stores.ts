@@ -24,6 +24,7 @@ import type { Config } from './config.ts';
 import { openOnServer } from './server-site.ts';
 import { RECORDS } from './site-tables.ts';
 import { noteRecords, siteId, storeFile } from './site-id.ts';
+import { openLostEvents } from './lost-events.ts';
 import { createStoreGaps } from './store-gaps.ts';
 
 /** Locks the data folder and opens its log. Throws `ConfigError` where the folder cannot be created or written. */
@@ -136,6 +137,7 @@ export async function openStores(options: StoresOptions, stack: AsyncDisposableS
     feed,
     store,
     storeGaps,
+    lostEvents: await openLostEvents(config.data, clock, log),
     records,
     engineSite,
     /** Addresses of the engines of all nodes. */

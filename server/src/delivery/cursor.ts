@@ -40,7 +40,7 @@ export function gapOf(
     }
     return 'epoch';
   }
-  return cursor + 1 < journal.tail ? 'cursor_outdated' : null;
+  return cursor + 1 < journal.whole ? 'cursor_outdated' : null;
 }
 /** True if the journal holds another event at this seq, or none yet; a row that is no longer kept proves nothing. */
 function isAnother(journal: Journal, check: string): boolean {

@@ -269,7 +269,7 @@ export class Hub {
       this.#done = head;
       return null;
     }
-    if (this.#journal.tail > this.#done + 1) this.#skipTrimmed();
+    if (this.#journal.whole > this.#done + 1) this.#skipLost();
     const rows = firstPiece(this.#journal.read(this.#done, ROWS_PER_PAGE));
     const [from, to] = [this.#done, rows.at(-1)?.seq ?? head];
     const batchOf = sharedBatches(from, to);
@@ -283,11 +283,11 @@ export class Hub {
     const isLast = to >= head;
     return { from, to, isLast, audiences: batches, next: 0, readers: null, work: 0, visited: 0, again: 0 };
   }
-  /** The rows were trimmed before they were distributed: each live reader finds the gap itself. */
-  #skipTrimmed(): void {
+  /** Rows were trimmed before they were distributed, or events were lost: each live reader finds the gap itself. */
+  #skipLost(): void {
     for (const audience of this.#audiences.all())
       for (const reader of audience.live) this.#fallBehind(reader, this.#done, false);
-    this.#done = this.#journal.tail - 1;
+    this.#done = this.#journal.whole - 1;
   }
   #giveUpSlow(audience: Audience): void {
     for (const reader of audience.behind) {
@@ -389,7 +389,7 @@ export class Hub {
       reader.caughtUp();
       return false;
     }
-    if (at + 1 < this.#journal.tail) {
+    if (at + 1 < this.#journal.whole) {
       const { head } = this.#journal;
       reader.backlog = null;
       if (backlog === null) reader.scanned = head;

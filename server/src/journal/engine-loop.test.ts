@@ -106,7 +106,8 @@ test('engine loop - facts become committed rows in order, and readers are notifi
     Array.from(s.committed, (_, i) => i + 1),
   );
   assert.equal(s.committed.length, s.journal.head);
-  assert.deepEqual(s.loop.lag(), { held: 0, oldest_ms: 0, error: null, dropped: 0, failed: 0 });
+  const none = { held: 0, oldest_ms: 0, error: null, dropped: 0, lost: 0, since: null, failed: 0 };
+  assert.deepEqual(s.loop.lag(), none);
   await s.end();
 });
 

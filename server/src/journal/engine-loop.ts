@@ -1,6 +1,7 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { Backoff } from '../core/backoff.ts';
+import { rfc3339, rfc3339OrNull } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Engine } from '../ports/engine.ts';
@@ -12,8 +13,14 @@ import type { Journal } from './journal.ts';
 /** Limits of one commit in rows, and of one turn of the event loop in ms. */
 const GROUP_ROWS = 500;
 const TURN_MS = 5;
-/** Limit of events held while the journal rejects writes; beyond it they are dropped and a snapshot replaces them. */
+/**
+ * Limit of events held while the journal rejects writes. Beyond it those of the model are dropped, and a snapshot of the
+ * engine replaces them; those of features are lost beyond the same limit.
+ */
 const MAX_HELD = 100_000;
+/** Longest wait of a stop for a journal that rejects writes or does not answer. */
+const STOP_MS = 3_000;
+const STOP_RETRY_MS = 100;
 const RETRY = { first_ms: 50, most_ms: 2_000 } as const;
 /**
  * Committed events after which a checkpoint is saved, which bounds the rows that the next start reads. The text grows
@@ -33,29 +40,45 @@ export interface JournalLag {
   readonly oldest_ms: number;
   /** Error with which the journal rejects them; null while it accepts writes. */
   readonly error: string | null;
-  /** Events dropped because too many were held; a snapshot replaced them. */
+  /** Events of the model dropped because too many were held; a snapshot replaced them. */
   readonly dropped: number;
+  /** Events of features that were lost for the same reason; nothing replaces them. */
+  readonly lost: number;
+  /** Time of the first of both since the start; null for none. */
+  readonly since: string | null;
   /** Facts and decisions that the model could not apply. */
   readonly failed: number;
+}
+/** Events of features that the journal never got; ms since 1970. */
+export interface LostEvents {
+  readonly events: number;
+  readonly from: number;
+  readonly to: number;
 }
 export interface EngineLoop {
   /** Restores the model from the journal and follows the engine. `tell` and `publish` must not be called earlier. */
   begin(start: LoopStart): void;
-  /** Resolves when the engine's events end or the signal is aborted, and the held events are written or dropped. */
-  readonly closed: Promise<void>;
+  /**
+   * Resolves when the engine's events end or the signal is aborted, with the events of features that could not be written
+   * within three seconds; null for none.
+   */
+  readonly closed: Promise<LostEvents | null>;
   lag(): JournalLag;
   /**
    * Passes a decision of the service to the model, in order with the engine's facts. The newest
    * `site.changed` is kept. O(1) beside the step.
    */
   readonly tell: (input: ModelInput) => void;
-  /** Commits events of features, in order with the model's own. */
+  /**
+   * Commits events of features, in order with the model's own. Where too many are held, the newest are lost; then
+   * `store.events_lost` follows them, which makes readers of the stream take snapshots.
+   */
   readonly publish: (events: readonly DomainEvent[]) => void;
   /** True when every event is committed: the model then shows the state at the journal's head. */
   readonly settled: () => boolean;
   /**
    * Seq of the newest event that the model's state contains, committed or not, and how often the model was restored to
-   * the journal's state; null while held events were dropped and the model's state has no position in the journal.
+   * the journal's state; null while events of the model were dropped and its state has no position in the journal.
    */
   readonly position: () => { readonly seq: number; readonly restored: number } | null;
   /**
@@ -73,6 +96,8 @@ export interface EngineLoopOptions {
   readonly log: Log;
   /** Limit of held events while the journal rejects writes. */
   readonly maxHeld?: number;
+  /** Longest wait of a stop for the journal, in ms. */
+  readonly stopMs?: number;
 }
 export interface LoopStart {
   readonly signal: AbortSignal;
@@ -87,9 +112,9 @@ export interface LoopStart {
 /**
  * The one serial loop of an engine: facts → model → journal. While the journal rejects writes (disk full, lock), facts
  * still enter the model, and the loop holds and retries their events in order; up to `MAX_HELD` no event is lost or
- * doubled. Beyond it the model returns to the committed state, and a snapshot of the engine yields the differences. If
- * the journal commits by a promise, one group is under way at a time; its events are held until it is committed, and a
- * retry begins with them.
+ * doubled. Beyond it the events of features stay, the model returns to the committed state, and a snapshot of the engine
+ * yields the differences. If the journal commits by a promise, one group is under way at a time; its events are held
+ * until it is committed, and a retry begins with them.
  */
 class SerialLoop implements EngineLoop {
   readonly #options: EngineLoopOptions;
@@ -99,8 +124,15 @@ class SerialLoop implements EngineLoop {
   #remote = false;
   #start: LoopStart | null = null;
   #site!: SiteEvent;
-  closed: Promise<void> = Promise.resolve();
+  closed: Promise<LostEvents | null> = Promise.resolve(null);
   #held: DomainEvent[] = [];
+  /** Those of the held events that features published. */
+  readonly #ofFeatures = new WeakSet<DomainEvent>();
+  /** Lost events that the journal does not name yet. */
+  #unnamed: LostEvents | null = null;
+  #lost = 0;
+  /** Time of the first event that was dropped or lost. */
+  #since: number | null = null;
   #heldSince = 0;
   /** Error with which the journal rejects writes; null while it accepts them. */
   #error: string | null = null;
@@ -140,6 +172,8 @@ class SerialLoop implements EngineLoop {
       oldest_ms: held === 0 ? 0 : Math.round(performance.now() - this.#heldSince),
       error: this.#overflowed && this.#error === null ? 'recovering' : this.#error,
       dropped: this.#dropped,
+      lost: this.#lost,
+      since: rfc3339OrNull(this.#since),
       failed: this.#failed,
     };
   }
@@ -152,6 +186,7 @@ class SerialLoop implements EngineLoop {
   };
   readonly publish = (events: readonly DomainEvent[]): void => {
     this.#begun();
+    for (const event of events) this.#ofFeatures.add(event);
     this.#hold(events);
     this.#drain();
   };
@@ -176,14 +211,16 @@ class SerialLoop implements EngineLoop {
     if (this.#start === null) throw new Error('the engine loop has not begun');
     return this.#start;
   }
-  async #live(start: LoopStart): Promise<void> {
+  async #live(start: LoopStart): Promise<LostEvents | null> {
+    let lost: LostEvents | null = null;
     try {
       await this.#run(start);
     } catch (cause) {
       if (!start.signal.aborted) throw cause;
     } finally {
-      await this.#finish();
+      lost = await this.#finish();
     }
+    return lost;
   }
   async #run({ signal, onStepped }: LoopStart): Promise<void> {
     for await (const batch of this.#options.engine.events(signal)) {
@@ -196,26 +233,34 @@ class SerialLoop implements EngineLoop {
       while (!this.#flush() && this.#error === null && this.#underWay === null) await turn();
     }
   }
-  async #finish(): Promise<void> {
-    clearTimeout(this.#retryTimer);
-    await this.#underWay;
-    for (let written = false; !written;) {
+  async #finish(): Promise<LostEvents | null> {
+    const { stopMs = STOP_MS, log } = this.#options;
+    const done = new AbortController();
+    const over = wait(stopMs, 'over' as const, { signal: done.signal }).catch(() => 'over' as const);
+    for (let written = false, late = false; !written && !late;) {
+      clearTimeout(this.#retryTimer);
+      this.#retryTimer = undefined;
+      late = (await Promise.race([over, this.#underWay])) === 'over';
+      if (late) break;
       written = this.#flush(true);
-      await this.#underWay;
-      if (this.#error !== null) break;
+      if (this.#error !== null) late = (await Promise.race([over, wait(STOP_RETRY_MS)])) === 'over';
     }
+    done.abort();
     clearTimeout(this.#retryTimer);
     this.#saving = null;
     const held = this.#held.length;
-    if (held > 0)
-      this.#options.log.error(
-        { held },
-        'stopped with events unwritten; the next start finds the differences',
-      );
-    else {
+    if (held === 0) {
       this.#saveCheckpoint();
       while (this.#savePiece());
+      return null;
     }
+    const unwritten = this.#held.filter((event) => this.#ofFeatures.has(event));
+    this.#lose(unwritten);
+    log.error(
+      { unwritten: held, lost: this.#unnamed?.events ?? 0 },
+      'stopped with events unwritten: those of features are lost, the next start finds the differences of the engine',
+    );
+    return this.#unnamed;
   }
 
   #restore(): void {
@@ -255,23 +300,53 @@ class SerialLoop implements EngineLoop {
   }
 
   #hold(events: readonly DomainEvent[]): void {
-    if (events.length === 0) return;
-    if (this.#overflowed) {
-      this.#dropped += events.length;
-      return;
-    }
+    const [first] = events;
+    if (first === undefined) return;
+    if (this.#overflowed && !this.#ofFeatures.has(first)) return this.#drop(events);
     if (this.#held.length === 0) this.#heldSince = performance.now();
     for (const made of events) this.#held.push(made);
     const { maxHeld = MAX_HELD, log } = this.#options;
     if ((this.#error === null && this.#underWay === null) || this.#held.length <= maxHeld) return;
-    this.#overflowed = true;
-    this.#dropped += this.#held.length - this.#offered;
     // The journal may have the offered events: they stay until the result of their group is known.
-    this.#held = this.#held.slice(0, this.#offered);
-    log.error(
-      { dropped: this.#dropped },
-      'the journal rejected writes for too long; held events were dropped, a snapshot will replace them',
-    );
+    const isKept = (event: DomainEvent, at: number): boolean =>
+      at < this.#offered || this.#ofFeatures.has(event);
+    if (!this.#overflowed) {
+      this.#drop(this.#held.filter((event, at) => !isKept(event, at)));
+      this.#held = this.#held.filter(isKept);
+      this.#overflowed = true;
+      log.error(
+        { dropped: this.#dropped, kept: this.#held.length },
+        'the journal rejected writes for too long; held events of the engine were dropped, a snapshot will replace them',
+      );
+    }
+    const newest = this.#held.splice(Math.max(maxHeld, this.#offered));
+    if (newest.length > 0 && this.#unnamed === null)
+      log.error({ held: this.#held.length }, 'too many events are held; events of features are lost');
+    this.#lose(newest);
+  }
+  /** Counts events of the model, which a snapshot replaces. */
+  #drop(events: readonly DomainEvent[]): void {
+    this.#dropped += events.length;
+    this.#since ??= events[0]?.at ?? null;
+  }
+  /** Counts events of features, which nothing replaces. */
+  #lose(events: readonly DomainEvent[]): void {
+    const [first, last] = [events[0], events.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const { events: before, from } = this.#unnamed ?? { events: 0, from: first.at };
+    this.#unnamed = { events: before + events.length, from, to: last.at };
+    this.#lost += events.length;
+    this.#since ??= first.at;
+  }
+  /** Names the lost events in the journal, at their place. */
+  #nameLost(): void {
+    const lost = this.#unnamed;
+    if (lost === null) return;
+    this.#unnamed = null;
+    this.#options.log.error({ ...lost }, 'the journal accepts events again; it lacks events of features');
+    const event = lostEvent(lost);
+    this.#ofFeatures.add(event);
+    this.#held.push(event);
   }
   /**
    * Writes held events until all are written, the journal rejects them, or this turn is used up; true when
@@ -317,6 +392,7 @@ class SerialLoop implements EngineLoop {
   #committed(rows: readonly JournalRow[], group: readonly DomainEvent[]): void {
     this.#accepted();
     this.#held = group.length === this.#held.length ? [] : this.#held.slice(group.length);
+    this.#nameLost();
     this.#at = rows.at(-1)?.seq ?? this.#at;
     this.#options.model.committed(group);
     this.#sinceCheckpoint += group.length;
@@ -441,6 +517,15 @@ class SerialLoop implements EngineLoop {
   }
 }
 export const createEngineLoop = (options: EngineLoopOptions): EngineLoop => new SerialLoop(options);
+
+/** The event that names lost events in the journal. */
+export const lostEvent = ({ events, from, to }: LostEvents): DomainEvent => ({
+  type: 'store.events_lost',
+  subject: 'store',
+  at: to,
+  observed: 'live',
+  data: { from: rfc3339(from), to: rfc3339(to), events },
+});
 
 function* eventsAfter(journal: Journal, seq: number): Generator<DomainEvent> {
   for (let at = seq; ;) {

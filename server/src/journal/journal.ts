@@ -35,6 +35,11 @@ export interface Journal {
   /** Oldest seq still kept. */
   readonly tail: number;
   /**
+   * Oldest seq from which no event is missing: `tail`, or the seq after the newest `store.events_lost` of this run. Clients
+   * of the stream with an older cursor need a snapshot.
+   */
+  readonly whole: number;
+  /**
    * Commits all events or none and returns their rows: at once if the record is on the disk, as a promise if it is on
    * a server. Throws or rejects with `ServiceError('store_unavailable')` if the record refuses the write. After a
    * rejected promise it is open whether the events were written: the next call must begin with the same events, so
@@ -91,6 +96,7 @@ export function openJournal(options: {
 }): Journal & Pick<LocalJournal, 'take'> {
   const { store, node, record = null } = options;
   let recent: JournalRow[] = [];
+  let whole = 0;
   const waiting = new Set<() => void>();
 
   const read = (after: number, limit: number): readonly JournalRow[] => {
@@ -119,6 +125,7 @@ export function openJournal(options: {
   const keep = (rows: readonly JournalRow[]): readonly JournalRow[] => {
     store.append(rows);
     recent.push(...rows);
+    for (const { type, seq } of rows) if (type === 'store.events_lost') whole = seq + 1;
     // Trimmed only at twice the size, so that many appends share its cost.
     if (recent.length > 2 * RECENT) recent = recent.slice(-RECENT);
     const wake = [...waiting];
@@ -134,6 +141,9 @@ export function openJournal(options: {
     },
     get tail() {
       return store.tail();
+    },
+    get whole() {
+      return Math.max(whole, store.tail());
     },
     append(events) {
       if (events.length === 0) return [];
