@@ -68,7 +68,7 @@ export function NewPrompt({ id, onMade }: NewPromptProps): ReactNode {
           />
           {make.isError && (
             <Input.Error role="alert">
-              {errorText(make.error)} <span lang="en">{errorDetail(make.error)}</span>
+              {errorText(make.error)} {errorDetail(make.error)}
             </Input.Error>
           )}
           <Group justify="flex-end">

@@ -81,7 +81,7 @@ export function SoundUpload({
       {busy && <Progress value={100} animated mt="xs" aria-label={t('uploading')} />}
       {failed !== null && (
         <Input.Error mt="xs" role="alert">
-          {errorText(failed)} <span lang="en">{errorDetail(failed)}</span>
+          {errorText(failed)} {errorDetail(failed)}
         </Input.Error>
       )}
     </Input.Wrapper>

@@ -76,7 +76,7 @@ export function SpeakText({ id, onMade }: SpeakTextProps): ReactNode {
       </Group>
       {make.isError && (
         <Input.Error role="alert">
-          {errorText(make.error)} <span lang="en">{errorDetail(make.error)}</span>
+          {errorText(make.error)} {errorDetail(make.error)}
         </Input.Error>
       )}
     </Stack>

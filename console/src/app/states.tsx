@@ -32,9 +32,7 @@ export function Failure({ error, onRetry }: FailureProps): ReactNode {
       styles={detail === '' && !onRetry ? { title: { marginBottom: 0 }, message: { display: 'none' } } : {}}
     >
       {detail !== '' && (
-        <Text size="sm" lang="en">
-          {detail}
-        </Text>
+        <Text size="sm">{detail}</Text>
       )}
       {onRetry && (
         <Button mt="xs" size="xs" variant="default" onClick={onRetry}>

@@ -97,11 +97,7 @@ export function ActionError({ action }: { readonly action: Action }): ReactNode 
       closeButtonLabel={tApp('close')}
       onClose={action.clear}
     >
-      {detail !== '' && (
-        <Text size="sm" lang="en">
-          {detail}
-        </Text>
-      )}
+      {detail !== '' && <Text size="sm">{detail}</Text>}
     </Alert>
   );
 }
