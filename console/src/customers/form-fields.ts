@@ -30,6 +30,38 @@ export function hintOf(
   return isFixed(customer, 'language') ? 'connected' : 'connected_language';
 }
 
+export const fieldsOf = (customer: Customer): FormFields => ({
+  kind: customer.kind,
+  name: customer.name,
+  company: customer.company ?? '',
+  emails: customer.emails,
+  note: customer.note ?? '',
+  owner: customer.owner,
+  language: customer.language ?? '',
+  vip: customer.vip,
+  blocked: customer.blocked,
+  shared: customer.shared,
+});
+export const rowsOf = (numbers: Customer['numbers']): readonly NumberRow[] =>
+  numbers.map((row, key) => ({ key, number: row.number, label: row.label ?? '' }));
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+/** Merges a customer that another person stored meanwhile: fields changed in this form since `base` stay, the others are `theirs`. */
+export function mergedFields(base: Customer, mine: FormFields, theirs: Customer): FormFields {
+  const [was, is] = [fieldsOf(base), fieldsOf(theirs)];
+  const names = Object.keys(is) as (keyof FormFields)[];
+  const own = names.filter((name) => !same(mine[name], was[name])).map((name) => [name, mine[name]]);
+  return { ...is, ...(Object.fromEntries(own) as Partial<FormFields>) };
+}
+/** The same for the numbers, which are one field. */
+export function mergedRows(
+  base: Customer,
+  mine: readonly NumberRow[],
+  theirs: Customer,
+): readonly NumberRow[] {
+  const plain = (rows: readonly NumberRow[]) => rows.map(({ number, label }) => [number, label]);
+  return same(plain(mine), plain(rowsOf(base.numbers))) ? rowsOf(theirs.numbers) : mine;
+}
+
 const textOf = (value: string): string | null => value.trim() || null;
 /** The request that stores the form; `before` is null for a new customer. */
 export function wantedOf(

@@ -16,15 +16,17 @@ import {
 } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Plus, X } from 'lucide-react';
+import { OffhookError } from '@offhook/client';
 import type { Customer } from '@offhook/contract/phonebook.ts';
 import { QuietIcon } from '../app/quiet-icon.ts';
+import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useChange } from '../app/page-parts.tsx';
 import { contactsQuery } from '../app/queries.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { language as spoken, wordsOf } from '../app/words.ts';
 import { CUSTOMERS } from '../app/queries.ts';
-import { hintOf, isFixed, wantedOf } from './form-fields.ts';
+import { fieldsOf, hintOf, isFixed, mergedFields, mergedRows, rowsOf, wantedOf } from './form-fields.ts';
 import type { FormFields, NumberRow } from './form-fields.ts';
 import styles from './customers.module.css';
 
@@ -180,6 +182,18 @@ function Flags({
     </>
   );
 }
+const NEW: FormFields = {
+  kind: 'person',
+  name: '',
+  company: '',
+  emails: [],
+  note: '',
+  owner: null,
+  language: '',
+  vip: false,
+  blocked: false,
+  shared: false,
+};
 interface FormProps {
   /** Null creates a customer. */
   readonly customer: Customer | null;
@@ -193,31 +207,35 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
   const maySupervise = useMay('supervisor');
   const hint = hintOf(customer);
   const fixedOf = (field: keyof FormFields) => isFixed(customer, field) && FIXED;
-  const [fields, setFields] = useState<FormFields>({
-    kind: customer?.kind ?? 'person',
-    name: customer?.name ?? name,
-    company: customer?.company ?? '',
-    emails: customer?.emails ?? [],
-    note: customer?.note ?? '',
-    owner: customer?.owner ?? null,
-    language: customer?.language ?? '',
-    vip: customer?.vip ?? false,
-    blocked: customer?.blocked ?? false,
-    shared: customer?.shared ?? maySupervise,
-  });
-  const [numbers, setNumbers] = useState<readonly NumberRow[]>(() => {
-    const rows = customer?.numbers ?? [{ number, label: null }];
-    return rows.map((row, key) => ({ key, number: row.number, label: row.label ?? '' }));
-  });
-  // The version of the fields, also where a newer one is read meanwhile.
-  const [version] = useState(customer?.version);
+  const [fields, setFields] = useState<FormFields>(
+    customer === null ? { ...NEW, name, shared: maySupervise } : fieldsOf(customer),
+  );
+  const [numbers, setNumbers] = useState<readonly NumberRow[]>(
+    customer === null ? [{ key: 0, number, label: '' }] : rowsOf(customer.numbers),
+  );
+  // The customer as the fields were read, also where a newer one is read meanwhile.
+  const [base, setBase] = useState(customer);
+  const [merged, setMerged] = useState(false);
+  const wanted = wantedOf(base, fields, numbers);
+  const attempt = useAttempt(JSON.stringify(wanted));
+  /** After another person stored the customer: the form then has those changes, too, and can be saved. */
+  async function merge(before: Customer): Promise<void> {
+    const { customer: theirs } = await client.phonebook.get(before.id);
+    setFields((mine) => mergedFields(before, mine, theirs));
+    setNumbers((mine) => mergedRows(before, mine, theirs));
+    setBase(theirs);
+    setMerged(true);
+  }
   const set = (more: Partial<FormFields>): void => setFields((before) => ({ ...before, ...more }));
   const change = useChange(
     async () => {
-      const wanted = wantedOf(customer, fields, numbers);
-      return customer === null
-        ? client.phonebook.create(wanted)
-        : client.phonebook.replace(customer.id, wanted, { if_match: version });
+      if (base === null) return client.phonebook.create(wanted, { idempotency_key: attempt });
+      try {
+        return await client.phonebook.replace(base.id, wanted, { if_match: base.version });
+      } catch (error) {
+        if (error instanceof OffhookError && error.code === 'precondition_failed') await merge(base);
+        throw error;
+      }
     },
     {
       renews: [CUSTOMERS],
@@ -297,6 +315,7 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
             onChange={(event) => set({ shared: event.currentTarget.checked })}
           />
         )}
+        {merged && <Text size="sm">{t('merged')}</Text>}
       </ChangeForm>
     </Modal>
   );
