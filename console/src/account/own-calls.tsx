@@ -9,7 +9,7 @@ import type { Features, PhoneKind, PhoneMode } from '@offhook/contract/features.
 import { ChangeForm } from '../app/change-form.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Read } from '../app/states.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('account');
@@ -109,7 +109,5 @@ export function OwnCalls(): ReactNode {
     queryFn: async ({ signal }) => (await client.features.get(extension, signal)).features,
     staleTime: 0,
   });
-  if (read.isPending) return <Loading />;
-  if (read.isError) return <Failure error={read.error} onRetry={() => void read.refetch()} />;
-  return <Fields key={JSON.stringify(read.data)} features={read.data} />;
+  return <Read of={read}>{(features) => <Fields key={JSON.stringify(features)} features={features} />}</Read>;
 }

@@ -15,6 +15,7 @@ import { LogOut } from 'lucide-react';
 import { LanguageSwitch } from '../app/preferences.tsx';
 import { useClient, useMe, useSession } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
+import { tellFailure } from '../app/tell.ts';
 import { AppSignIn } from './app-sign-in.tsx';
 import { DeviceTable } from './devices.tsx';
 import { OwnCalls } from './own-calls.tsx';
@@ -51,7 +52,7 @@ function Devices(): ReactNode {
     queryFn: ({ signal }) => client.session.devices(signal),
   });
   if (devices.isPending) return <Loading />;
-  if (devices.isError) return <Failure error={devices.error} onRetry={() => void devices.refetch()} />;
+  if (devices.isLoadingError) return <Failure error={devices.error} onRetry={() => void devices.refetch()} />;
   const own = devices.data.sessions.toSorted((a, b) => Number(b.current) - Number(a.current));
   return (
     <Stack>
@@ -108,7 +109,7 @@ export function AccountPage(): ReactNode {
         <Button
           variant="default"
           leftSection={<LogOut size={16} aria-hidden />}
-          onClick={() => void signOut()}
+          onClick={() => void signOut().catch(tellFailure)}
         >
           {app('sign_out')}
         </Button>

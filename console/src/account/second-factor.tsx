@@ -124,7 +124,7 @@ export function SecondFactor(): ReactNode {
   };
   const close = (): void => to({ is: 'closed' });
   if (state.isPending) return <Loading />;
-  if (state.isError) return <Failure error={state.error} onRetry={() => void state.refetch()} />;
+  if (state.isLoadingError) return <Failure error={state.error} onRetry={() => void state.refetch()} />;
   const on = state.data.enabled;
   const passwordField = (
     <PasswordInput

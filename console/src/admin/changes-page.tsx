@@ -43,7 +43,7 @@ export function ChangesView(): ReactNode {
   });
   const drift = useDrift();
   const [discarding, setDiscarding] = useState(false);
-  if (draft.isError) return <Failure error={draft.error} onRetry={() => void draft.refetch()} />;
+  if (draft.isLoadingError) return <Failure error={draft.error} onRetry={() => void draft.refetch()} />;
   if (draft.data === undefined) return <Loading />;
   const { total, changes: rows } = draft.data;
   const files = plan.data?.files ?? [];

@@ -56,7 +56,7 @@ export function NewObject({
   const number = useMemo(() => (typeof free.data === 'string' ? { extension: free.data } : {}), [free.data]);
   if (kind === 'extension' && free.isPending) return <Loading />;
   if (copyOf === null) return <New kind={kind} copy={number} />;
-  if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.isLoadingError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
   if (query.data === undefined) return <Loading />;
   return <New kind={kind} copy={{ ...copied(kind, query.data.object), ...number }} />;
 }

@@ -20,7 +20,7 @@ import { Danger } from '../app/danger.tsx';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { Section, useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Failure, Read } from '../app/states.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('admin');
@@ -46,19 +46,19 @@ export function PushServices(): ReactNode {
   });
   return (
     <Section title={t('push_services')} text={t('push_services_text')}>
-      {list.isPending && <Loading />}
-      {list.isError && <Failure error={list.error} onRetry={() => void list.refetch()} />}
-      {list.isSuccess && (
-        <SimpleGrid cols={{ base: 1, md: 2 }}>
-          {(['fcm', 'apns'] as const).map((platform) => (
-            <ServiceCard
-              key={platform}
-              platform={platform}
-              service={list.data.services.find((one) => one.platform === platform)}
-            />
-          ))}
-        </SimpleGrid>
-      )}
+      <Read of={list}>
+        {({ services }) => (
+          <SimpleGrid cols={{ base: 1, md: 2 }}>
+            {(['fcm', 'apns'] as const).map((platform) => (
+              <ServiceCard
+                key={platform}
+                platform={platform}
+                service={services.find((one) => one.platform === platform)}
+              />
+            ))}
+          </SimpleGrid>
+        )}
+      </Read>
     </Section>
   );
 }

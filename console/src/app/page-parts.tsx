@@ -129,9 +129,9 @@ interface PagedProps {
 export const Paged = ({ list, count, empty, children }: PagedProps): ReactNode => (
   <>
     {list.isPending && <Loading />}
-    {list.isError && <Failure error={list.error} onRetry={() => void list.refetch()} />}
     {list.isSuccess && count === 0 && <Empty title={empty} />}
-    {count > 0 && !list.isError && children}
+    {count > 0 && children}
+    {list.isError && <Failure error={list.error} onRetry={() => void list.refetch()} />}
     <More has={list.hasNextPage} busy={list.isFetchingNextPage} onMore={() => void list.fetchNextPage()} />
   </>
 );

@@ -31,9 +31,7 @@ export function Failure({ error, onRetry }: FailureProps): ReactNode {
       // A title alone has no space below it.
       styles={detail === '' && !onRetry ? { title: { marginBottom: 0 }, message: { display: 'none' } } : {}}
     >
-      {detail !== '' && (
-        <Text size="sm">{detail}</Text>
-      )}
+      {detail !== '' && <Text size="sm">{detail}</Text>}
       {onRetry && (
         <Button mt="xs" size="xs" variant="default" onClick={onRetry}>
           {t('try_again')}
@@ -42,6 +40,22 @@ export function Failure({ error, onRetry }: FailureProps): ReactNode {
     </Alert>
   );
 }
+interface ReadProps<T> {
+  readonly of: {
+    readonly data: T | undefined;
+    readonly error: unknown;
+    readonly isError: boolean;
+    readonly refetch: () => Promise<unknown>;
+  };
+  readonly children: (data: T) => ReactNode;
+}
+/** What a query has read. The failure of a later read is shown above it and takes nothing away, such as a form that is being filled in. */
+export const Read = <T,>({ of, children }: ReadProps<T>): ReactNode => (
+  <>
+    {of.isError && <Failure error={of.error} onRetry={() => void of.refetch()} />}
+    {of.data === undefined ? of.isError || <Loading /> : children(of.data)}
+  </>
+);
 interface EmptyProps {
   readonly icon?: ReactNode;
   readonly title: string;

@@ -7,7 +7,7 @@ import type { Connector, ConnectorFileInfo } from '@offhook/contract/connectors.
 import { ChangeForm } from '../app/change-form.tsx';
 import { useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Read } from '../app/states.tsx';
 import { wordsOf } from '../app/words.ts';
 import { CONNECTORS, connectorPath, filesQuery } from './parts.tsx';
 
@@ -195,9 +195,7 @@ export function ConnectorForm({ connector, onClose }: FormProps): ReactNode {
   const files = useQuery(filesQuery(client));
   return (
     <Modal opened onClose={onClose} title={t(connector === null ? 'new' : 'change_title')} size="lg">
-      {files.isPending && <Loading />}
-      {files.isError && <Failure error={files.error} onRetry={() => void files.refetch()} />}
-      {files.isSuccess && <Fields connector={connector} files={files.data} onClose={onClose} />}
+      <Read of={files}>{(found) => <Fields connector={connector} files={found} onClose={onClose} />}</Read>
     </Modal>
   );
 }

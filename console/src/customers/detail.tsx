@@ -10,7 +10,7 @@ import { formatDateTime, formatSpan } from '../app/format.ts';
 import { Facts, PageHead, Section, useChange } from '../app/page-parts.tsx';
 import { CUSTOMERS, contactsQuery, conversationsOfQuery } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Failure, Loading, Read } from '../app/states.tsx';
 import { talkSpan } from '../app/talk-span.ts';
 import { wordsOf } from '../app/words.ts';
 import { ZoneNote } from '../app/zone.tsx';
@@ -203,13 +203,7 @@ export function CustomerPage({ params }: PageProps): ReactNode {
       <Anchor component={Link} href={PAGE_PATHS.customers} size="sm" className={styles.back ?? ''}>
         <ArrowLeft size={14} aria-hidden /> {t('title')}
       </Anchor>
-      {one.isError ? (
-        <Failure error={one.error} onRetry={() => void one.refetch()} />
-      ) : one.data === undefined ? (
-        <Loading />
-      ) : (
-        <Shown customer={one.data} />
-      )}
+      <Read of={one}>{(customer) => <Shown customer={customer} />}</Read>
     </>
   );
 }

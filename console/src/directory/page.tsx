@@ -49,7 +49,7 @@ export function DirectoryPage(): ReactNode {
       <VisuallyHidden>
         <Title order={1}>{t('title')}</Title>
       </VisuallyHidden>
-      {contacts.isError ? (
+      {contacts.isLoadingError ? (
         <Failure error={contacts.error} onRetry={() => void contacts.refetch()} />
       ) : contacts.data === undefined ? (
         <Loading />

@@ -19,7 +19,7 @@ import { Plus, Trash2 } from 'lucide-react';
 import type { CallSettings } from '@offhook/contract/call-settings.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Read } from '../app/states.tsx';
 import { Rows, Section, useChange } from '../app/page-parts.tsx';
 import { levelName } from './parts.tsx';
 import { wordsOf } from '../app/words.ts';
@@ -213,9 +213,7 @@ export function CallSettingsSection(): ReactNode {
   });
   return (
     <Section title={t('call_settings')} text={t('call_settings_text')}>
-      {read.isPending && <Loading />}
-      {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
-      {read.isSuccess && <Form settings={read.data.settings} />}
+      <Read of={read}>{({ settings }) => <Form settings={settings} />}</Read>
     </Section>
   );
 }

@@ -9,7 +9,7 @@ import { DeviceTable } from '../account/devices.tsx';
 import { Danger } from '../app/danger.tsx';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient, useMe } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Failure, Loading, Read } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { PageHead, Section, useChange } from '../app/page-parts.tsx';
@@ -112,15 +112,15 @@ function SignIns({ person }: { readonly person: SignInPerson }): ReactNode {
         </Group>
       }
     >
-      {sessions.isPending && <Loading />}
-      {sessions.isError && <Failure error={sessions.error} onRetry={() => void sessions.refetch()} />}
-      {sessions.isSuccess && (
-        <DeviceTable
-          devices={sessions.data.sessions.map((s) => ({ ...s, current: false }))}
-          end={(id) => client.people.endSession(extension, id)}
-          renews={['people']}
-        />
-      )}
+      <Read of={sessions}>
+        {(reply) => (
+          <DeviceTable
+            devices={reply.sessions.map((s) => ({ ...s, current: false }))}
+            end={(id) => client.people.endSession(extension, id)}
+            renews={['people']}
+          />
+        )}
+      </Read>
     </Section>
   );
 }
@@ -161,7 +161,7 @@ export function PersonPage({ params }: PageProps): ReactNode {
     queryFn: ({ signal }) => client.people.get(extension, signal),
   });
   if (found.isPending) return <Loading />;
-  if (found.isError) {
+  if (found.data === undefined) {
     return (
       <>
         <PageHead title={extension} />

@@ -6,7 +6,7 @@ import type { ConsoleSettingsReply, SecondFactorLevel } from '@offhook/contract/
 import { ChangeForm } from '../app/change-form.tsx';
 import { consoleSettingsQuery } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Read } from '../app/states.tsx';
 import { CallSettingsSection } from './call-settings.tsx';
 import { PageHead, Section, useChange } from '../app/page-parts.tsx';
 import { wordsOf } from '../app/words.ts';
@@ -94,9 +94,7 @@ export function SettingsPage(): ReactNode {
         }
       />
       <Section title={t('console')} text={t('console_text')}>
-        {read.isPending && <Loading />}
-        {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
-        {read.isSuccess && <ConsoleForm settings={read.data} />}
+        <Read of={read}>{(settings) => <ConsoleForm settings={settings} />}</Read>
       </Section>
       <CallSettingsSection />
     </>

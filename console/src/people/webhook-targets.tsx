@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { WebhookSettingsReply } from '@offhook/contract/webhooks.ts';
 import { Ask } from '../app/danger.tsx';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Read } from '../app/states.tsx';
 import { Section, useChange } from '../app/page-parts.tsx';
 import { wordsOf } from '../app/words.ts';
 
@@ -74,9 +74,9 @@ export function PrivateTargets(): ReactNode {
   });
   return (
     <Section title={t('private_section')} text={t('private_text')}>
-      {read.isPending && <Loading />}
-      {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
-      {read.isSuccess && <TargetsForm key={read.dataUpdatedAt} settings={read.data} />}
+      <Read of={read}>
+        {(settings) => <TargetsForm key={JSON.stringify(settings)} settings={settings} />}
+      </Read>
     </Section>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
-import { Button, Group, Loader, NativeSelect, Popover, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, NativeSelect, Popover, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { OwnPresence } from '@offhook/contract/presence.ts';
 import { useDraft } from '../app/draft.ts';
@@ -9,7 +9,7 @@ import { serverNow } from '../app/now.ts';
 import { useOnce } from '../app/once.ts';
 import type { Floating } from '../app/opener.tsx';
 import { useClient } from '../app/session.tsx';
-import { Failure } from '../app/states.tsx';
+import { Failure, Read } from '../app/states.tsx';
 import { toLocal } from '../app/local-time.ts';
 import { ENDS, endOf } from './times.ts';
 import type { End } from './times.ts';
@@ -59,9 +59,7 @@ function Form({ onDone }: { readonly onDone: () => void }): ReactNode {
     staleTime: 0,
     gcTime: 0,
   });
-  if (own.isError) return <Failure error={own.error} onRetry={() => void own.refetch()} />;
-  if (own.data === undefined) return <Loader size="sm" />;
-  return <Fields said={own.data.presence} onDone={onDone} />;
+  return <Read of={own}>{({ presence }) => <Fields said={presence} onDone={onDone} />}</Read>;
 }
 function Fields({ said, onDone }: { readonly said: OwnPresence; readonly onDone: () => void }): ReactNode {
   const client = useClient();

@@ -31,7 +31,7 @@ export function Members({ queue }: { readonly queue: string }): ReactNode {
       add ? client.queues.addMember(queue, extension) : client.queues.removeMember(queue, extension),
     onSuccess: () => queries.invalidateQueries({ queryKey: key }),
   });
-  if (read.isError) return <Failure error={read.error} onRetry={() => void read.refetch()} />;
+  if (read.isLoadingError) return <Failure error={read.error} onRetry={() => void read.refetch()} />;
   if (read.data === undefined) return <Loading />;
   const { members } = read.data.queue;
   const inside = new Set(members.map(({ extension }) => extension));

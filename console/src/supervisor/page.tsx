@@ -88,7 +88,7 @@ function Agents({ q }: { readonly q: string }): ReactNode {
         .map(({ extension }) => extension),
     [records, q, by, only],
   );
-  if (reasons.isError) return <Failure error={reasons.error} onRetry={() => void reasons.refetch()} />;
+  if (reasons.isLoadingError) return <Failure error={reasons.error} onRetry={() => void reasons.refetch()} />;
   if (!state.ready || reasons.data === undefined) return <Loading />;
   const known = reasons.data;
   if (records.size === 0) return <Empty title={t('no_agents')}>{t('no_agents_text')}</Empty>;
