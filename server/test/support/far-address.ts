@@ -24,16 +24,19 @@ interface Holder {
   kept: (() => void)[] | null;
   /** Call-ID of each call that was tried. */
   readonly calls: Set<string>;
+  /** Contact of each registration that was tried. */
+  readonly contacts: Set<string>;
 }
 const held = new Map<FarAddress, Holder>();
 
 async function hold(address: FarAddress): Promise<void> {
   const socket = dgram.createSocket('udp4');
-  const holder: Holder = { socket, kept: null, calls: new Set() };
+  const holder: Holder = { socket, kept: null, calls: new Set(), contacts: new Set() };
   socket.on('message', (data, from) => {
     const request = parseMessage(data);
     if (!request) return;
     if (methodOf(request) === 'INVITE') holder.calls.add(header(request, 'call-id'));
+    if (methodOf(request) === 'REGISTER') holder.contacts.add(header(request, 'contact'));
     const start = ANSWERS[methodOf(request)];
     if (start === undefined) return;
     const headers = ['from', 'to', 'call-id', 'cseq'].map((name) => [name, header(request, name)] as const);
@@ -81,6 +84,8 @@ export function silence(address: FarAddress): { speak: () => void; calls: () => 
     },
   };
 }
+/** Contacts that the engine tried to register at the address since the last far side was open there. */
+export const contactsAt = (address: FarAddress): readonly string[] => [...holderOf(address).contacts];
 /** Lends the address to a far side, which calls `giveBack` after it closed its socket. */
 export async function lend(address: FarAddress): Promise<{ giveBack: () => Promise<void> }> {
   const { socket } = holderOf(address);

@@ -84,7 +84,8 @@ export interface Phone extends AsyncDisposable {
   /** Registers again, e.g. after the engine came back. */
   register(): Promise<void>;
   unregister(): Promise<void>;
-  invite(number: string): Promise<PhoneCall>;
+  /** `parameters` follow the address in the request line, such as `;line=x`. */
+  invite(number: string, parameters?: string): Promise<PhoneCall>;
   /** The next untaken incoming call; with the caller's call, the wait ends when that one ends. */
   incoming(of?: PhoneCall): Promise<IncomingCall>;
   /** Number of untaken incoming calls. */
@@ -276,13 +277,13 @@ async function openPhone(
     },
     register: () => setRegistration(600),
     unregister: () => setRegistration(0),
-    async invite(number) {
+    async invite(number, parameters = '') {
       const to = `sip:${encodeURIComponent(number)}@${at}`;
       const dialog: Dialog = {
         callId: randomTag(),
         local: `${name === undefined ? '' : `"${name}" `}${address};tag=${randomTag()}`,
         remote: `<${to}>`,
-        target: to,
+        target: `${to}${parameters}`,
         cseq: 0,
       };
       const call = newCall({

@@ -47,6 +47,8 @@ export const config: Readonly<Record<string, string>> = {
   'TURN over TLS needs turn_port too': 'TURN über TLS braucht auch turn_port',
   'port {0} is also used by {1}': 'Port {0} wird auch von {1} benutzt',
   'matches the same calls as inbound route {0}': 'der eingehende Weg {0} gilt für dieselben Anrufe',
+  'cannot be distinguished from trunk {0} of inbound route {1}, which has the same host and does not register either; name different numbers':
+    'ist nicht von der Amtsleitung {0} des eingehenden Wegs {1} zu unterscheiden, die denselben Host hat und sich ebenfalls nicht anmeldet; verschiedene Nummern angeben',
   'must not strip more digits than the shortest pattern has': 'mehr Ziffern, als das kürzeste Muster hat',
   'must leave at least one digit of the shortest number': 'von der kürzesten Nummer bliebe nichts übrig',
   '{0} is {1}, so calls to it would not reach this emergency route':

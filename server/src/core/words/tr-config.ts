@@ -41,6 +41,8 @@ export const config: Readonly<Record<string, string>> = {
   'TURN over TLS needs turn_port too': 'TLS üzerinden TURN için turn_port da gerekir',
   'port {0} is also used by {1}': '{0} numaralı portu {1} de kullanıyor',
   'matches the same calls as inbound route {0}': '{0} gelen yolu aynı çağrılar için',
+  'cannot be distinguished from trunk {0} of inbound route {1}, which has the same host and does not register either; name different numbers':
+    '{1} gelen yolunun {0} dış hattından ayırt edilemiyor; onun da host değeri aynı ve o da kaydolmuyor: farklı numaralar verin',
   'must not strip more digits than the shortest pattern has': 'en kısa kalıbın rakamlarından çok',
   'must leave at least one digit of the shortest number': 'en kısa numaradan geriye bir şey kalmazdı',
   '{0} is {1}, so calls to it would not reach this emergency route':

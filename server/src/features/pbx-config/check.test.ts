@@ -102,6 +102,30 @@ test('pbx-config - outbound routes that strip a whole number, hide an emergency 
   ]);
 });
 
+test('pbx-config - two trunks with one host need different numbers, unless one of them registers', () => {
+  const trunk = (name: string, fields: object = {}): Given => [
+    'trunk',
+    { name, title: 'Trunk', host: 'SIP.example.com', ...fields },
+  ];
+  const other = { kind: 'queue', key: 'support' };
+  const routes = (fields: object = {}): Given[] => [
+    route('a', { number: null }),
+    route('b', { number: null, trunk: 'south', to: other, ...fields }),
+  ];
+  assert.deepEqual(found(trunk('south'), ...routes()), [
+    'inbound_route b: trunk: cannot be distinguished from trunk north of inbound route a, which has the same host and does not register either; name different numbers',
+  ]);
+  for (const fields of [
+    { host: 'sip2.example.com' },
+    { srv: true },
+    { enabled: false },
+    { register: true, username: 'x', password: 'secret' },
+  ])
+    assert.deepEqual(found(trunk('south', fields), ...routes()), []);
+  for (const fields of [{ number: '49' }, { caller: '+44' }, { to: { kind: 'extension', key: '1001' } }])
+    assert.deepEqual(found(trunk('south'), ...routes(fields)), []);
+});
+
 test('pbx-config - two inbound routes for the same calls are found', () => {
   assert.deepEqual(found(route('a'), route('b', { to: { kind: 'queue', key: 'support' } })), [
     'inbound_route b: number: matches the same calls as inbound route a',

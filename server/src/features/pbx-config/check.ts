@@ -215,12 +215,29 @@ function* trunks(model: Model): Generator<Found> {
 }
 function* inboundRoutes(model: Model): Generator<Found> {
   const inbound = new Map<string, string>();
+  const byAddress = new Map<string, StoredObject<'inbound_route'>>();
   for (const object of model.of('inbound_route').values()) {
-    const { trunk, number, prefix, caller } = object.body;
+    const { trunk, number, prefix, caller, to } = object.body;
     const way = JSON.stringify([trunk, number, prefix, caller]);
     const other = inbound.get(way);
     if (other !== undefined) yield [object, 'number', say`matches the same calls as inbound route ${other}`];
     inbound.set(way, object.key);
+    const used = trunk === null ? undefined : model.of('trunk').get(trunk)?.body;
+    // A call of a registered account is known by its contact.
+    if (used === undefined || !used.enabled || used.register) continue;
+    const same = JSON.stringify([used.host.toLowerCase(), used.srv, number, prefix, caller]);
+    const alike = byAddress.get(same);
+    byAddress.set(same, object);
+    if (
+      alike !== undefined &&
+      alike.body.trunk !== trunk &&
+      JSON.stringify(alike.body.to) !== JSON.stringify(to)
+    )
+      yield [
+        object,
+        'trunk',
+        say`cannot be distinguished from trunk ${alike.body.trunk!} of inbound route ${alike.key}, which has the same host and does not register either; name different numbers`,
+      ];
   }
 }
 /** `numbers`: the object of each number. */

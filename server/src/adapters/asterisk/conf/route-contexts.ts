@@ -21,9 +21,20 @@ import type { LimitSteps } from './limit-contexts.ts';
 import { NOTHING as UNRECORDED } from './recording-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
 import { personOfPhone } from './shared-phone-contexts.ts';
-import { conf, dialled, joined, loginName, outside, outsidePattern, slug, whole, word } from './text.ts';
+import {
+  conf,
+  dialled,
+  joined,
+  language,
+  loginName,
+  outside,
+  outsidePattern,
+  slug,
+  whole,
+  word,
+} from './text.ts';
 import type { ConfText } from './text.ts';
-import { arrivals, endpointOf, serversOf } from './trunk-files.ts';
+import { arrivals, endpointOf, serversOf, trunksAt } from './trunk-files.ts';
 import { ROUTE_CLASSES } from '@offhook/contract/config-fields.ts';
 
 const nothing = conf``;
@@ -388,19 +399,70 @@ const callerBegins = (caller: string, what: string): ConfText => {
   const digits = outside(caller.replace('+', ''), `${what}: caller`);
   return conf`$\{REGEX("^${caller.startsWith('+') ? conf`[+]` : nothing}${digits}" $\{CALLERID(num)})}`;
 };
+const userOf = (t: SiteTrunk): string => (t.register ? (t.login?.username ?? '') : '');
+/**
+ * User name of a registered account that is no number. The engine ignores hyphens when it compares: a name of digits and hyphens
+ * would match a number, and `h-` the end of a call.
+ */
+const accountName = (t: SiteTrunk): ConfText | null =>
+  /^(?=.*[A-Za-z._])[A-Za-z0-9]-*[^-]/.test(userOf(t))
+    ? loginName(userOf(t), `trunk ${t.name}: user name`)
+    : null;
+/** A number of an inbound route as it is matched. */
+const matching = ({
+  name,
+  number: called,
+  prefix,
+}: Pick<SiteInboundRoute, 'name' | 'number' | 'prefix'>): ConfText => {
+  if (called === null) return ANY_NUMBER;
+  const fixed = outside(called, `inbound route ${name}: number`);
+  return prefix ? conf`_${fixed}!` : fixed;
+};
+/**
+ * Numbers and user names by which a call belongs to one of the trunks with the same host, strongest first; null if it may belong to
+ * several of them.
+ */
+function ownersAt(
+  trunks: readonly SiteTrunk[],
+  routes: readonly SiteInboundRoute[],
+): Map<ConfText, SiteTrunk | null> {
+  const owners = new Map<ConfText, SiteTrunk | null>();
+  const claim = (claims: readonly (readonly [ConfText, SiteTrunk])[]): void => {
+    const found = new Map<ConfText, SiteTrunk | null>();
+    for (const [key, t] of claims) found.set(key, found.has(key) && found.get(key) !== t ? null : t);
+    for (const [key, t] of found) if (!owners.has(key)) owners.set(key, t);
+  };
+  claim(
+    trunks.flatMap((t) => {
+      const user = userOf(t);
+      const key = /^\+?[0-9]{1,32}$/.test(user)
+        ? outside(user, `trunk ${t.name}: user name`)
+        : accountName(t);
+      return key === null ? [] : [[key, t] as const];
+    }),
+  );
+  const named = new Map(trunks.map((t) => [t.name, t]));
+  claim(
+    routes.flatMap((r) => {
+      const t = r.trunk === null ? undefined : named.get(r.trunk);
+      return t === undefined || r.number === null ? [] : [[matching(r), t] as const];
+    }),
+  );
+  claim(trunks.flatMap((t) => (t.outbound_number === null ? [] : [[ownNumber(t)!, t] as const])));
+  return owners;
+}
 /**
  * A carrier sends the calls of a registration to the user name of its account, which may have letters; the called number is then
- * in the To header, else it is that of the trunk. The engine ignores hyphens when it compares: a name of digits and hyphens would
- * match a number, and `h-` the end of a call. `arrived` are the steps of a call to a number.
+ * in the To header, else it is that of the trunk. `arrived` are the steps of a call to a number.
  */
 function arrivalByName(
   t: SiteTrunk,
   arrived: (called: ConfText) => readonly ConfText[],
 ): readonly ConfText[] {
-  const user = t.register ? (t.login?.username ?? '') : '';
-  if (!/^(?=.*[A-Za-z._])[A-Za-z0-9]-*[^-]/.test(user)) return [];
+  const user = accountName(t);
+  if (user === null) return [];
   return [
-    exten(loginName(user, `trunk ${t.name}: user name`), [
+    exten(user, [
       conf`Set(OFFHOOK_CALLED=$\{PJSIP_HEADER(read,To)})`,
       conf`Set(OFFHOOK_CALLED=$\{CUT(OFFHOOK_CALLED,@,1)})`,
       conf`Set(OFFHOOK_CALLED=$\{CUT(OFFHOOK_CALLED,:,2)})`,
@@ -409,6 +471,10 @@ function arrivalByName(
     ]),
   ];
 }
+const belongsTo = (t: SiteTrunk, { settings }: Pick<Site, 'settings'>): readonly ConfText[] => [
+  conf`Set(CHANNEL(language)=${language(t.language ?? settings.language, `trunk ${t.name}: language`)})`,
+  conf`Goto(${arrivals(t)},${EXTEN},1)`,
+];
 /** Inbound numbers of one trunk, the most specific routes first; a number in none of the layers has no route. */
 function arrivalContexts(t: SiteTrunk, site: Site): ConfText {
   const layers = inboundOrder(site.inbound_routes, t.name);
@@ -425,7 +491,18 @@ function arrivalContexts(t: SiteTrunk, site: Site): ConfText {
     conf`Goto(${nameOf(0)},${called},1)`,
     at(conf`full`, hangUp('full')),
   ];
-  const entry = context(arrivals(t), [exten(ANY_NUMBER, arrived(EXTEN)), ...arrivalByName(t, arrived)]);
+  const alike = trunksAt(t, site.trunks);
+  // Only the first one receives calls that are known by their address alone.
+  const owners = alike.length > 1 && alike[0] === t ? [...ownersAt(alike, site.inbound_routes)] : [];
+  const entry = context(arrivals(t), [
+    exten(ANY_NUMBER, arrived(EXTEN)),
+    ...arrivalByName(t, arrived),
+    ...owners.flatMap(([key, owner]) =>
+      key === accountName(t)
+        ? []
+        : [exten(key, owner === null || owner === t ? arrived(EXTEN) : belongsTo(owner, site))],
+    ),
+  ]);
   return joined(
     [
       entry,
@@ -433,10 +510,9 @@ function arrivalContexts(t: SiteTrunk, site: Site): ConfText {
         context(nameOf(i), [
           include(nameOf(i + 1)),
           ...groups.map(({ number: called, prefix, routes }) => {
-            const what = `inbound route ${routes[0]!.name}`;
-            const fixed = called === null ? null : outside(called, `${what}: number`);
-            const matched = fixed === null ? ANY_NUMBER : prefix ? conf`_${fixed}!` : fixed;
-            return exten(matched, [
+            const { name } = routes[0]!;
+            const what = `inbound route ${name}`;
+            return exten(matching({ name, number: called, prefix }), [
               ...routes.map((r) =>
                 r.caller === null
                   ? conf`Goto(${routeContext(r)},${EXTEN},1)`

@@ -123,15 +123,24 @@ match_request_uri = /^sip:([^@]*@)?[^@\\;?]*\\;${SOURCE}=(${pattern})$/
 `,
   };
 }
+/**
+ * Trunks with the host of this one, for example several accounts at a provider. The engine knows a call by its address only as one
+ * of the first of them; a trunk without a registration has nothing else by which it could be known.
+ */
+export const trunksAt = (t: SiteTrunk, trunks: readonly SiteTrunk[]): readonly SiteTrunk[] =>
+  trunks
+    .filter(({ host: other, srv }) => other.toLowerCase() === t.host.toLowerCase() && srv === t.srv)
+    .toSorted((a, b) => Number(a.register) - Number(b.register));
 /** A server that does not answer is noticed before callers have waited for it more than a few times. */
 const checks = (t: SiteTrunk): ConfText => (t.srv ? conf`10` : conf`20`);
 
 function trunk(
   t: SiteTrunk,
-  { network, trunk_proxy: used }: Pick<Site, 'network' | 'trunk_proxy'>,
+  { trunks, network, trunk_proxy: used }: Pick<Site, 'trunks' | 'network' | 'trunk_proxy'>,
   settings: InstanceSettings,
 ): ConfText {
   const name = endpointOf(t);
+  const alike = trunksAt(t, trunks);
   const what = `trunk ${t.name}`;
   const address = host(t.host, `${what}: host`);
   const protocol = transportOf(t);
@@ -174,7 +183,14 @@ transport = ${transport}
 server_uri = sip:${server.uri}
 client_uri = sip:${user!}@${t.servers.length === 0 ? server.at : address}
 contact_user = ${user!}
-outbound_auth = ${name}
+${
+  alike.length === 1
+    ? nothing
+    : conf`; A carrier that keeps this parameter of the contact names the trunk by it.
+line = yes
+endpoint = ${name}
+`
+}outbound_auth = ${name}
 retry_interval = 30
 forbidden_retry_interval = 300
 max_retries = 100000
@@ -213,11 +229,15 @@ ${way.endpoint}${
 `
       : nothing
   }allow = ${joined(codecs, ',')}
-${mediaAt(t.media_address, settings, what)}${encryption(t.srtp)}${joined(addresses, '')}[${name}]
+${mediaAt(t.media_address, settings, what)}${encryption(t.srtp)}${joined(addresses, '')}${
+    alike[0] === t
+      ? conf`[${name}]
 type = identify
 endpoint = ${name}
 match = ${joined(known.length === 0 ? [address] : known, ',')}
-${way.identify}${login}${joined(registration, '')}`;
+${way.identify}`
+      : nothing
+  }${login}${joined(registration, '')}`;
 }
 export const trunkObjects = (
   site: Pick<Site, 'trunks' | 'network' | 'settings' | 'trunk_proxy'>,
