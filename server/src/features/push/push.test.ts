@@ -22,6 +22,7 @@ async function rig(t: TestContext) {
   const audit = await createAudit(temp.store, clock, silent);
   const ended = new Set<(id: number) => void>();
   const dead = new Set<number>();
+  const factor = { lacks: false };
   const [fcm, apns] = [await startFcm(), await startApns()];
   const admin = (await fixtureAuthenticator.authenticate('token-admin')) as Caller;
   const open = () =>
@@ -39,6 +40,7 @@ async function rig(t: TestContext) {
         },
         devices: () =>
           Promise.resolve(Array.from({ length: 40 }, (_, id) => ({ id })).filter(({ id }) => !dead.has(id))),
+        lacksFactor: () => factor.lacks,
       },
     });
   const push = await open();
@@ -79,7 +81,22 @@ async function rig(t: TestContext) {
   };
   /** As an expiry, for which no listener is called. */
   const expire = (id: number): void => void dead.add(id);
-  return { push, open, fcm, apns, actor, admin, fcmBody, apnsBody, register, tested, end, expire, clock };
+  return {
+    push,
+    open,
+    fcm,
+    apns,
+    actor,
+    admin,
+    fcmBody,
+    apnsBody,
+    register,
+    tested,
+    end,
+    expire,
+    clock,
+    factor,
+  };
 }
 
 test('push - FCM: signs in once, sends, and reads each documented answer', async (t) => {
@@ -193,6 +210,18 @@ test('push - the registration of a session that expired ends within a minute, wi
   await until('the sweep waits', () => clock.sleepers === 1);
   await clock.advance(60_000);
   await until('nobody is reachable by a push', () => push.wakeable().size === 0);
+});
+
+test('push - no call waits for the app of a person who has to set up a second factor', async (t) => {
+  const { push, fcm, actor, admin, fcmBody, register, factor } = await rig(t);
+  await push.services.set(actor, { platform: 'fcm', body: fcmBody() }, 0);
+  await register(1, 'token-one');
+  const wake = () => push.wake(admin.extension, { type: 'incoming_call' }, 15, () => undefined);
+  factor.lacks = true;
+  assert.equal(await wake(), 0);
+  assert.equal(fcm.tokens.length, 0, 'nothing was sent');
+  factor.lacks = false;
+  assert.equal(await wake(), 1, 'the registration stays for the time after the setup');
 });
 
 test('push - personal data: an extension has its registrations with their tokens, an erasure deletes them, a number has none', async (t) => {

@@ -5,7 +5,7 @@ import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { writeQueue } from '../../core/queue.ts';
 import { say } from '../../core/said.ts';
-import type { Directory } from '../../ports/directory.ts';
+import type { Directory, Person } from '../../ports/directory.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
@@ -22,6 +22,8 @@ export interface PushSessions {
   onSessionEnded(listener: (sessionId: number) => void): () => void;
   /** Sessions of a person that have neither ended nor expired. */
   devices(personId: number): Promise<readonly { readonly id: number }[]>;
+  /** True for a person who must set up a second factor first: until then no app of the person can register. */
+  lacksFactor(who: Person): boolean;
 }
 export interface PushDeps extends Omit<ServicesDeps, 'store'> {
   readonly store: Store;
@@ -143,7 +145,8 @@ export class Push {
     ended: (results: readonly PushResult[]) => void,
   ): Promise<number> {
     const who = this.#deps.directory.byExtension(extension);
-    const rows = who?.active === true ? await this.#live(who.id) : [];
+    const wakes = who?.active === true && !this.#deps.sessions.lacksFactor(who);
+    const rows = wakes ? await this.#live(who.id) : [];
     const served = rows.filter(({ platform }) => this.services.has(platform));
     if (served.length > 0)
       void Promise.all(served.map((row) => this.#send(row, data, life_seconds))).then(ended);
