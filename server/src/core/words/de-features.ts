@@ -137,6 +137,8 @@ export const features: Readonly<Record<string, string>> = {
     'layout.tiles.{0}.queue: gehört nicht zu den Warteschlangen der Tafel',
   'queues: adding queues to a board with display keys needs the level supervisor':
     'diese Tafel wird auf Anzeigen gezeigt: weitere Warteschlangen geben ihr nur Supervisoren',
+  'layout: showing more of the callers on a board with display keys needs the level supervisor':
+    'diese Tafel wird auf Anzeigen gezeigt: nur Supervisoren lassen sie mehr von den Anrufern zeigen',
   'a site has at most {0} boards, a person {1}': 'es gibt höchstens {0} Tafeln, je Person {1}',
   'another operation on this call is under way': 'ein anderer Vorgang an diesem Anruf läuft',
   'the same for this leg is under way': 'dasselbe läuft für diesen Zweig schon',

@@ -123,6 +123,8 @@ export const features: Readonly<Record<string, string>> = {
     'layout.tiles.{0}.queue: panonun kuyruklarından biri değil',
   'queues: adding queues to a board with display keys needs the level supervisor':
     'bu panoyu ekranlar gösteriyor: ona yalnızca yöneticiler kuyruk ekler',
+  'layout: showing more of the callers on a board with display keys needs the level supervisor':
+    'bu panoyu ekranlar gösteriyor: arayanlar hakkında daha fazlasını yalnızca yöneticiler göstertir',
   'a site has at most {0} boards, a person {1}': 'en çok {0} pano olabilir, bir kişinin en çok {1}',
   'another operation on this call is under way': 'bu çağrıda başka bir işlem sürüyor',
   'the same for this leg is under way': 'bu ayak için aynı işlem sürüyor',

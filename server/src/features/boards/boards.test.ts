@@ -259,7 +259,7 @@ test('boards - display keys are listed without their secret, expire, and end alo
   ]);
 });
 
-test('boards - keys are for supervisors; below that level nobody adds queues to a displayed board', async (t) => {
+test('boards - keys are for supervisors; below that level nobody adds queues or numbers of callers to a displayed board', async (t) => {
   const { call, create } = await rig(t);
   const mine = await create({}, 'token-agent');
   const name = { name: 'lobby' };
@@ -271,6 +271,13 @@ test('boards - keys are for supervisors; below that level nobody adds queues to 
     call('PUT', `boards/${mine.id}`, { ...BOARD, queues }, 'token-agent');
   assert.deepEqual(answer(await put(null)), [403, 'forbidden']);
   assert.equal((await put(['support'])).status, 200);
+  const show = (change: Partial<Board['layout']>, token = 'token-agent') =>
+    call('PUT', `boards/${mine.id}`, { ...BOARD, layout: { ...LAYOUT, ...change } }, token);
+  assert.deepEqual(answer(await show({ caller_numbers: 'full' })), [403, 'forbidden']);
+  assert.equal((await show({ parts: ['queues'] })).status, 200);
+  assert.deepEqual(answer(await show({})), [403, 'forbidden'], 'nor the last digits again');
+  assert.equal((await show({ caller_numbers: 'full' }, 'token-admin')).status, 200);
+  assert.equal((await show({ caller_numbers: 'full' })).status, 200, 'as a supervisor has decided');
 });
 
 test('boards - if its keys cannot be revoked, a board stays', async (t) => {

@@ -126,8 +126,7 @@ export class Boards {
   shows(id: number): { readonly queues: Objects; readonly callers: CallersShown } | undefined {
     const row = this.#rows.get(id);
     if (row === undefined) return undefined;
-    const { parts, caller_numbers } = row.layout;
-    return { queues: row.queues, callers: parts.includes('callers') ? caller_numbers : 'none' };
+    return { queues: row.queues, callers: callersOf(row) };
   }
 
   /** The change's audit entry, written in its transaction. */
@@ -164,14 +163,19 @@ export class Boards {
         say`layout.tiles.${outside}.queue: must be one of the board's queues`,
       );
     }
-    // A person who lost the right to see a queue must not add it to a board with display keys.
-    if (before !== null && !supervises && !covers(before.queues, wanted.queues)) {
-      if (this.#options.keys().list(before.id).length > 0) {
-        throw new ServiceError(
-          'forbidden',
-          'queues: adding queues to a board with display keys needs the level supervisor',
-        );
-      }
+    // A display shows its board to passers-by, so only supervisors let it show more.
+    if (before === null || supervises || this.#options.keys().list(before.id).length === 0) return;
+    if (!covers(before.queues, wanted.queues)) {
+      throw new ServiceError(
+        'forbidden',
+        'queues: adding queues to a board with display keys needs the level supervisor',
+      );
+    }
+    if (CALLERS.indexOf(callersOf(wanted)) > CALLERS.indexOf(callersOf(before))) {
+      throw new ServiceError(
+        'forbidden',
+        'layout: showing more of the callers on a board with display keys needs the level supervisor',
+      );
     }
   }
   #find(who: Caller, id: number): BoardRow {
@@ -192,6 +196,10 @@ export class Boards {
   }
 }
 
+/** What displays show of callers, in ascending order. */
+const CALLERS: readonly CallersShown[] = ['none', 'last_digits', 'full'];
+const callersOf = ({ layout: { parts, caller_numbers } }: Pick<BoardRow, 'layout'>): CallersShown =>
+  parts.includes('callers') ? caller_numbers : 'none';
 const summaryOf = (row: BoardRow): BoardSummary => ({
   id: row.id,
   name: row.name,
