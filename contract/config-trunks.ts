@@ -28,7 +28,7 @@ export const TrunkConfig = z
         z.hostname().refine((name) => !name.endsWith('.'), 'must not end in a dot'),
       ])
       .describe(
-        'Host name or address; requests from it belong to this trunk. The address of this machine is rejected in any spelling; a name is not resolved.',
+        'Host name or address; requests from it belong to this trunk, or to one of the trunks with this host. The address of this machine is rejected in any spelling; a name is not resolved.',
       ),
     srv: z
       .boolean()

@@ -65,7 +65,7 @@ export interface SiteQueue extends ConfigBody<'queue'> {
 /** A number that plays or does something: echo test, music on hold. */
 export type SiteService = ConfigBody<'service'>;
 export type SiteParking = ConfigBody<'parking_lot'>;
-/** A connection to a carrier or another exchange, identified by the address its requests come from. */
+/** A connection to a carrier or another exchange, identified by the address of its requests, and by its account if others have this address. */
 export interface SiteTrunk extends Omit<ConfigBody<'trunk'>, 'username' | 'password' | 'enabled'> {
   /** Name in the engine: `trunk-<name>`. */
   readonly endpoint: string;
