@@ -101,7 +101,7 @@ export function Outcome({ conversation: { id, outcome } }: Props): ReactNode {
   const client = useClient();
   const queries = useQueryClient();
   const [code, setCode] = useState(outcome?.code ?? '');
-  const [text, setText, clear] = useDraft(`outcome.${id}`);
+  const [text, setText, clear] = useDraft(`outcome-text.${id}`);
   const bad = code !== '' && !isTaken('outcome', code);
   const set = useOnce({
     async mutationFn() {

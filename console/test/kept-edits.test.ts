@@ -1,0 +1,64 @@
+/** What is half filled in stays, whatever else the page reads or others store meanwhile. */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { until } from '../../server/test/support/until.ts';
+import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
+import { buildFirst, clientOf, close, hasValue, signedIn } from './rig.ts';
+
+const CUSTOMER = { name: 'Ada Lovelace', numbers: [{ number: '030 901820' }], shared: true };
+
+describe('kept edits', () => {
+  before(buildFirst);
+  const site = useSite();
+  const browser = useBrowser();
+
+  test('settings - a later read that fails is reported, and the form keeps what is typed', async () => {
+    const page = await signedIn(site(), browser(), '1001', { path: '/admin/settings' });
+    const link = page.getByPlaceholder('https://crm.example.com/search?phone={number}');
+    await link.fill('https://crm.example.com/{number}');
+    await page.route('**/api/v1/settings/console', (route) => route.fulfill({ status: 503, body: 'away' }));
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
+    await page.locator('#content').getByRole('button', { name: 'Try again' }).waitFor();
+    await hasValue(link, 'https://crm.example.com/{number}');
+    await close(page);
+  });
+
+  test('customers - a customer that another person stored meanwhile is merged into the form, which can then be saved', async () => {
+    const api = await clientOf(site(), '1001');
+    const { customer } = await api.phonebook.create(CUSTOMER);
+    const page = await signedIn(site(), browser(), '1001', { path: `/customers/${customer.id}` });
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Note').fill('Wants an offer');
+    const { id } = customer;
+    await api.phonebook.replace(id, { ...CUSTOMER, company: 'Analytical Engines' });
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('The changes of the other user are now in this form').waitFor();
+    await hasValue(dialog.getByRole('textbox', { name: 'Company' }), 'Analytical Engines');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    const { customer: now } = await api.phonebook.get(id);
+    assert.deepEqual([now.company, now.note], ['Analytical Engines', 'Wants an offer']);
+    await close(page);
+  });
+
+  test('history - a half-written text about an outcome is not the code of the outcome at the desk', async () => {
+    await using agent = await site().phone('1003');
+    await using caller = await site().phone('1006');
+    const call = await caller.invite('1003');
+    await (await agent.incoming()).answer();
+    await call.answered();
+    await call.hangup();
+    const api = await clientOf(site(), '1003');
+    const id = await until('the conversation', async () => {
+      const { conversations } = await api.conversations.list({ own: true, limit: 1 });
+      return conversations[0]?.id ?? null;
+    });
+    const page = await signedIn(site(), browser(), '1003', { path: `/history/${id}` });
+    await page.getByLabel('More about it').fill('Wants an offer');
+    await page.evaluate(`localStorage.setItem('offhook.desk.last.1003', ${JSON.stringify(id)})`);
+    await page.goto(`${site().base}/desk`);
+    await hasValue(page.getByRole('textbox', { name: 'Outcome' }), '');
+    await close(page);
+  });
+});
