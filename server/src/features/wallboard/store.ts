@@ -200,6 +200,13 @@ export class WallboardStore {
     return { epoch: row.epoch, seq: Number(row.seq), as_of: Number(row.as_of), board: row.board };
   }
 
+  /** True if the last save is the one with this position. By a transaction, which waits for a former one to end. */
+  async has({ epoch, seq }: Position): Promise<boolean> {
+    return await this.#store.transaction<Tables, boolean>(async (trx) => {
+      const row = await trx.selectFrom('wallboard_state').select(['epoch', 'seq']).executeTakeFirst();
+      return row?.epoch === epoch && Number(row.seq) === seq;
+    });
+  }
   /** Adds the counts and the position since the last save, all or nothing. A gap replaces one with the same start. */
   async save(added: SumTable, position: Position, board: string, gaps: readonly Gap[] = []): Promise<void> {
     // Read before the transaction, in which no other work may run. The caller makes one save after the other.
