@@ -96,12 +96,8 @@ for (const [what, subject, prepare] of [
   test(`erasure - ${what} is erased from every recorded call, and legs, times and totals stay`, async () => {
     await using scene = await historyScene();
     const { data } = dataOf(scene);
-    const fed: (readonly CallRecord[])[] = [];
-    for (const [i, name] of (await recordings()).entries()) {
-      const records = prepare(later(recorded(name), i * 100_000));
-      fed.push(records);
-      await scene.feed(...records);
-    }
+    const fed = (await recordings()).flatMap((name, i) => prepare(later(recorded(name), i * 100_000)));
+    await scene.feed(...fed);
     const before = { shapes: await shapesOf(scene), sums: await sumsOf(scene) };
     const counted = await data.count(subject, signal);
     assert.ok(counted['conversations']! > 2 && counted['conversation_keys']! > 2, JSON.stringify(counted));
@@ -113,7 +109,7 @@ for (const [what, subject, prepare] of [
     assert.ok(!/901820|Wilhelmina.Öztürk/.test(left) && (subject.kind !== 'number' || !subject.isIn(left)));
     // Reading the engine's file again brings nothing back and changes no conversation.
     const stored = await scene.conversations();
-    for (const records of fed) await scene.feed(...records);
+    await scene.feed(...fed);
     assert.deepEqual(await scene.conversations(), stored);
     assert.deepEqual(await data.erase(subject, PLACEHOLDER, signal), {}, 'there is nothing left to erase');
   });
