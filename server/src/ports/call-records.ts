@@ -81,6 +81,8 @@ export interface CallRecordFacts {
         readonly phone?: string;
       }
     | undefined;
+  /** A wrong PIN after which no PIN is accepted for a time. */
+  readonly pins_refused?: PinsRefused | undefined;
   /** Rule that rejects this call of a blocked caller. */
   readonly rejected?: 'rule' | 'customer';
   /** A call waited for the app of an extension. */
@@ -98,6 +100,12 @@ export interface CallRecordFacts {
    * file.
    */
   readonly recording?: RecordingBegun;
+}
+export interface PinsRefused {
+  readonly kind: 'conference' | 'mailbox';
+  readonly key: string;
+  /** The extension whose PINs are not accepted; null for all callers without one. */
+  readonly extension: string | null;
 }
 export interface CallRefusal {
   readonly reason: z.infer<typeof RefusalReason>;

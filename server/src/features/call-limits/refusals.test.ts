@@ -58,3 +58,35 @@ test('call limits - each refused call is an event, a flood one line of the trail
     ],
   );
 });
+
+test('call limits - a PIN that was guessed too often is one line of the trail', async () => {
+  const clock = createVirtualClock();
+  const rows: AuditEntry[] = [];
+  const refusals = new Refusals({
+    publish: () => assert.fail('no event'),
+    audit: { record: async (entry) => void rows.push(entry) },
+    clock,
+    log: silent,
+    ruleWritten: () => {},
+  });
+  const guessed = (extension: string | null): CallRecord =>
+    ({
+      type: 'user_defined',
+      at_us: clock.now() * 1_000,
+      call: 'n-1',
+      facts: { pins_refused: { kind: 'conference', key: 'board', extension } },
+    }) as unknown as CallRecord;
+  const source = {
+    async *read() {
+      yield { records: [guessed(null), guessed(null), guessed('1001')] };
+    },
+  } as unknown as CallRecords;
+  for await (const _ of refusals.watching(source).read(null, AbortSignal.timeout(60_000)));
+  assert.deepEqual(
+    rows.map(({ action, actor, object, outcome, detail }) => [action, actor, object, outcome, detail]),
+    [
+      ['pin.refused', null, 'conference:board', 'refused', { call_id: 'n-1' }],
+      ['pin.refused', '1001', 'conference:board', 'refused', { call_id: 'n-1' }],
+    ],
+  );
+});

@@ -1,13 +1,13 @@
 /**
  * Publishes calls that the engine refused (to numbers outside, and of blocked callers) and writes them to the audit
- * trail. It reads the engine's call records, so calls refused while the service was down follow after its start; a
+ * trail, as well as conferences and mailboxes whose PIN was guessed too often. It reads the engine's call records, so calls refused while the service was down follow after its start; a
  * record that is read twice is published twice.
  */
 import { messageOf } from '../../core/errors.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
-import type { CallRecord, CallRecords, CallRefusal } from '../../ports/call-records.ts';
+import type { CallRecord, CallRecords, CallRefusal, PinsRefused } from '../../ports/call-records.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 
@@ -50,10 +50,11 @@ export class Refusals {
     const since = this.#deps.clock.now() - NEWS_MS;
     for (const record of records) {
       const at = Math.floor(record.at_us / 1_000);
-      const { refused, rejected, blocks_caller } = record.facts;
+      const { refused, rejected, pins_refused, blocks_caller } = record.facts;
       if (blocks_caller !== undefined) this.#deps.ruleWritten();
       if (at < since) continue;
       if (rejected !== undefined) await this.#blocked(record, rejected, at);
+      if (pins_refused !== undefined) await this.#guessed(record, pins_refused, at);
       if (refused === undefined) continue;
       const { extension, reason, call_limit } = refused;
       this.#deps.publish([
@@ -95,6 +96,20 @@ export class Refusals {
       outcome: 'refused',
       ip: null,
       detail: { by },
+    });
+  }
+  async #guessed(
+    { call: call_id }: CallRecord,
+    { kind, key, extension }: PinsRefused,
+    at: number,
+  ): Promise<void> {
+    await this.#once(`pin ${kind} ${key} ${extension}`, at, {
+      action: 'pin.refused',
+      actor: extension,
+      object: `${kind}:${key}`,
+      outcome: 'refused',
+      ip: null,
+      detail: { call_id },
     });
   }
   async #write({ extension, reason, call_limit, ...rest }: CallRefusal, record: CallRecord, at: number) {

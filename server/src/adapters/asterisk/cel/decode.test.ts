@@ -81,6 +81,24 @@ test('call records - why a caller left a queue, in our words; a word of nobody s
   assert.deepEqual(left('TIMEOUT', 'MINE'), ['MINE', undefined]);
 });
 
+test('call records - whose PIN was guessed too often; a text of nobody says nothing', () => {
+  const guessed = (extra: string) => {
+    const record = decoded(
+      line({
+        eventenum: 'USER_DEFINED',
+        userdeftype: 'OFFHOOK_PINS_REFUSED',
+        eventextra: JSON.stringify({ extra }),
+      }),
+    );
+    assert.ok(typeof record === 'object');
+    return record.facts.pins_refused;
+  };
+  assert.deepEqual(guessed('room-board-2-outside'), { kind: 'conference', key: 'board-2', extension: null });
+  assert.deepEqual(guessed('box-4000-1001'), { kind: 'mailbox', key: '4000', extension: '1001' });
+  for (const text of ['box-4000', 'desk_1', 'room-Board-1001', 'room-board-1001-'])
+    assert.equal(guessed(text), undefined);
+});
+
 test('call records - what the dialplan records: by whose rule, of which channel, and the name of the file', () => {
   const begun = (extra: string, userdeftype = 'OFFHOOK_RECORDING') => {
     const record = decoded(

@@ -6,6 +6,7 @@ import type {
   CallRecord,
   CallRecordFacts,
   CallRecordType,
+  PinsRefused,
   QueueStatus,
 } from '../../../ports/call-records.ts';
 import {
@@ -13,6 +14,7 @@ import {
   CEL_FIELDS,
   EMERGENCY,
   FORWARDED,
+  PINS_REFUSED,
   PUSHED,
   QUEUE_LEFT,
   RECORDING,
@@ -117,6 +119,12 @@ function emergencyOf(text: string | undefined): CallRecordFacts['emergency'] {
   const address = at.replace(/:[0-9]{1,5}$/, '').replace(/[[\]]/g, '');
   return { extension, callback, address, ...(phone === undefined ? {} : { phone }) };
 }
+const PINS_TEXT = /^(room|box)-([a-z0-9_-]{1,64})-(?:([0-9]{1,20})|outside)$/;
+function pinsOf(text: string | undefined): PinsRefused | undefined {
+  const [, kind, key, extension = null] = PINS_TEXT.exec(text ?? '') ?? [];
+  if (key === undefined) return undefined;
+  return { kind: kind === 'room' ? 'conference' : 'mailbox', key, extension };
+}
 const PUSHED_TEXT = /^([0-9]{1,20}):(registered|sent|late|refused|away):([0-9]{1,9})$/;
 function pushOf(text: string | undefined): CallRecordFacts['push'] {
   const [, extension, outcome, ms] = PUSHED_TEXT.exec(text ?? '') ?? [];
@@ -163,6 +171,7 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
     recording: recorded === undefined ? undefined : { by, of, file, channel: channelId(node, recorded) },
     refused: refusalOf(said(REFUSED) ?? ''),
     emergency: emergencyOf(said(EMERGENCY)),
+    pins_refused: pinsOf(said(PINS_REFUSED)),
     push: pushOf(said(PUSHED)),
     rejected: REJECTED_BY.find((by) => by === said(REJECTED)),
     blocks_caller: /^[0-9]{1,20}$/.exec(said(CALLER_BLOCKED) ?? '')?.[0],

@@ -96,6 +96,8 @@ export const RECORDING = 'OFFHOOK_RECORDING' as ConfText;
 export const REFUSED = 'OFFHOOK_REFUSED' as ConfText;
 /** `rule` or `customer`: the reason for the rejection of a blocked caller. */
 export const REJECTED = 'OFFHOOK_REJECTED' as ConfText;
+/** `room-<conference>-<extension>` or `box-<mailbox>-<extension>` of a wrong PIN after which no PIN is accepted for a time; `outside` for a caller without an extension. */
+export const PINS_REFUSED = 'OFFHOOK_PINS_REFUSED' as ConfText;
 /** `<extension>:<number shown>:<address of the phone>:<shared phone>` of a call to an emergency number. */
 export const EMERGENCY = 'OFFHOOK_EMERGENCY' as ConfText;
 /** The extension whose feature code blocked its last caller. */
