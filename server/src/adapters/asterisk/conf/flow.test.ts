@@ -370,61 +370,6 @@ test('conf/flow - a mailbox of its own takes a message and opens with its PIN', 
   await box.hangup();
 });
 
-test('conf/flow - PINs of mailboxes and conferences cannot be tried out, call by call or by many at once', async () => {
-  const stored = async (key: string): Promise<string> => {
-    const [, value = ''] = /: (\d+)-\d+/.exec(await engine.cli(`database get offhook-wrong ${key}`)) ?? [];
-    return value;
-  };
-  await engine.cli('database deltree offhook-wrong');
-  await using guesser = await phone('1001');
-  const heard = await listen('1001');
-  for (const [number, key, ask, opens] of [
-    ['831', 'room-closed-1001', 'conf-getpin', '0012#'],
-    ['4000', 'box-4000-1001', 'vm-password', '2468#'],
-  ] as const) {
-    const begin = async () => {
-      const call = await guesser.invite(number);
-      if (number === '4000') {
-        await heard('vm-intro');
-        await call.digits('*');
-      }
-      return call;
-    };
-    const first = await begin();
-    for (let i = 0; i < 3; i += 1) {
-      await heard(ask);
-      await first.digits('9999#');
-    }
-    await first.ended();
-    const [, since] = /: 3-(\d+)/.exec(await engine.cli(`database get offhook-wrong ${key}`)) ?? [];
-    assert.ok(since, 'the wrong PINs of the call are stored');
-    // Six of other calls, as the engine stores them.
-    await engine.cli(`database put offhook-wrong ${key} 9-${since}`);
-    const tenth = await begin();
-    await heard(ask);
-    await tenth.digits('9999#');
-    await until('the tenth wrong PIN', async () => (await stored(key)) === '10');
-    await tenth.hangup();
-    const right = await begin();
-    await heard(ask);
-    await right.digits(opens);
-    await right.ended();
-    assert.equal(await stored(key), '10', 'the right one is not looked at any more');
-    await using other = await phone('1002');
-    const other_heard = await listen('1002');
-    const call = await other.invite(number);
-    if (number === '4000') {
-      await other_heard('vm-intro');
-      await call.digits('*');
-    }
-    await other_heard(ask);
-    await call.digits(opens);
-    if (number === '4000') await other_heard('vm-youhave');
-    else await until('the other guest', async () => /closed +1/.test(await engine.cli('confbridge list')));
-    await call.hangup();
-  }
-});
-
 test('conf/flow - two parking lots keep their calls apart', async () => {
   await using one = await phone('1001');
   await using two = await phone('1002');

@@ -9,7 +9,7 @@
 import type { Site } from '../../../ports/site.ts';
 import { dialledPatterns } from '../../../routing/plan.ts';
 import { at, context, exten, hangUp, madeOf } from './dialplan-text.ts';
-import { countWrong, forgetWrong, readWrong, same } from './pin-guesses.ts';
+import { MOST_WRONG, gaveGuess, isGuess, returnGuess, same, takeGuess } from './pin-guesses.ts';
 import { STORE } from './self-service-contexts.ts';
 import { encryption } from './secure-media.ts';
 import { conf, dialled, displayName, joined, objectName, pattern, secret, whole } from './text.ts';
@@ -18,8 +18,6 @@ import type { ConfText } from './text.ts';
 /** Beside the call settings of people, so that one list of the engine has all of them. */
 export const PHONES = conf`${STORE}/phone`;
 export const AT = conf`${STORE}/at`;
-/** Wrong PINs of an extension, and at a phone. */
-const MOST_WRONG = { extension: conf`5`, phone: conf`10` };
 export const SHARED_PHONE = /^desk_[0-9]{1,15}$/;
 const PREFIX = conf`desk_`;
 /** Names of the events that report the signed-in person, and a refused PIN. */
@@ -198,7 +196,8 @@ const TYPED = conf`$\{OFFHOOK_TYPED}`;
 const PIN = conf`$\{OFFHOOK_PIN}`;
 /**
  * Signs in the extension in OFFHOOK_TYPED, or one that is asked for. The lock keeps guesses at many phones in one row; an unknown
- * extension is refused as a wrong PIN is, and counts at the phone only.
+ * extension is refused as a wrong PIN is, and counts at the phone only. A PIN that is not compared because of guesses at other
+ * phones does not count at this one.
  */
 const SIGN_IN = context(conf`sign-in`, [
   exten(conf`s`, [
@@ -210,19 +209,22 @@ const SIGN_IN = context(conf`sign-in`, [
     conf`Set(OFFHOOK_TYPED=$\{FILTER(0-9,${TYPED})})`,
     conf`Set(OFFHOOK_PIN=$\{FILTER(0-9,${PIN})})`,
     conf`GotoIf($\{LOCK(sign-in)}?:refused)`,
-    ...readWrong(conf`HERE`, PHONE),
-    ...readWrong(conf`THEIRS`, TYPED),
-    conf`GotoIf($[$\{HERE} >= ${MOST_WRONG.phone} | $\{THEIRS} >= ${MOST_WRONG.extension}]?many)`,
+    conf`GotoIf(${isGuess(PIN)}?:many)`,
+    takeGuess(PHONE, MOST_WRONG.phone),
+    conf`GotoIf(${gaveGuess}?:many)`,
     conf`GotoIf($[$\{LEN(${TYPED})} > 0 & $\{DIALPLAN_EXISTS(people,${TYPED},1)}]?:unknown)`,
     conf`GotoIf($\{DIALPLAN_EXISTS(not-at-phones,${TYPED},1)}?unknown)`,
-    conf`GotoIf($[$\{LEN(${PIN})} > 3 & ${same(PIN, conf`$\{VM_INFO(${TYPED}@default,password)}`)}]?right)`,
-    countWrong(conf`THEIRS`, TYPED),
-    at(conf`unknown`, countWrong(conf`HERE`, PHONE)),
-    conf`UserEvent(${WRONG_PIN},Phone: ${PHONE},Extension: ${TYPED})`,
+    takeGuess(TYPED, MOST_WRONG.sign_in),
+    conf`GotoIf(${gaveGuess}?:elsewhere)`,
+    conf`GotoIf(${same(PIN, conf`$\{VM_INFO(${TYPED}@default,password)}`)}?right)`,
+    at(conf`unknown`, conf`UserEvent(${WRONG_PIN},Phone: ${PHONE},Extension: ${TYPED})`),
+    conf`Goto(many)`,
+    at(conf`elsewhere`, returnGuess(PHONE)),
     at(conf`many`, conf`Set(LOCAL(FREED)=$\{UNLOCK(sign-in)})`),
     conf`Playback(vm-incorrect)`,
     conf`Hangup()`,
-    at(conf`right`, forgetWrong(TYPED)),
+    at(conf`right`, returnGuess(TYPED)),
+    returnGuess(PHONE),
     conf`Set(LOCAL(KEPT)=$\{DB(${PHONES}/${PHONE})})`,
     conf`Set(LOCAL(OTHER)=$\{CUT(KEPT,-,1)})`,
     conf`GotoIf($["$\{OTHER}" != "" & "$\{OTHER}" != "${TYPED}" & "$\{DB(${AT}/$\{OTHER})}" = "${PHONE}"]?:put)`,

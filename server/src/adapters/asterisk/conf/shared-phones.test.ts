@@ -20,6 +20,7 @@ import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts'
 
 const [LOBBY, DOOR] = ['desk_1', 'desk_2'];
 const PIN = '0815';
+const HOUR_S = 3_600;
 const shared = (endpoint: string): SharedPhone => ({
   name: endpoint,
   endpoint,
@@ -218,16 +219,37 @@ test('shared phones - a person is at one phone; a transfer outside counts to the
 test('shared phones - wrong PINs are few, whatever phone they are typed at', async () => {
   await using lobby = await phone(LOBBY);
   await using door = await phone(DOOR);
-  for (const wrong of ['815', '00815', '1111'])
-    assert.equal(await signIn(lobby, '1005', wrong), 'vm-incorrect', wrong);
-  for (const wrong of ['2222', '']) assert.equal(await signIn(door, '1005', wrong), 'vm-incorrect');
-  assert.equal(await signIn(door, '1005'), 'vm-incorrect', 'the right one after five wrong ones');
-  assert.equal(await signIn(lobby, '1006'), 'agent-loginok', 'another person may');
-  for (let i = 0; i < 7; i += 1) assert.equal(await signIn(lobby, '9999'), 'vm-incorrect');
-  assert.equal(await signIn(lobby, '1007'), 'vm-incorrect', 'ten wrong ones at one phone');
+  const wrong = async (key: string): Promise<number> => {
+    const [, time] = /^Value: (\d+)/m.exec(await engine.cli(`database get offhook-wrong ${key}`)) ?? [];
+    return time === undefined ? 0 : Math.ceil((Number(time) - Date.now() / 1_000) / HOUR_S);
+  };
+  const store = (key: string, wrong: number): Promise<string> =>
+    engine.cli(`database put offhook-wrong ${key} ${Math.floor(Date.now() / 1_000) + wrong * HOUR_S}`);
+  for (const pin of ['815', '']) assert.equal(await signIn(lobby, '1005', pin), 'vm-incorrect');
+  assert.equal(await wrong(LOBBY), 0, 'too short to be a PIN');
+  for (const pin of ['00815', '1111']) assert.equal(await signIn(lobby, '1005', pin), 'vm-incorrect');
+  assert.equal(await signIn(lobby, '9999'), 'vm-incorrect');
+  assert.deepEqual([await wrong(LOBBY), await wrong('1005')], [3, 2]);
   assert.doesNotMatch(await engine.cli('database show offhook-wrong'), /9999/, 'no counter for strangers');
+  await store(LOBBY, 9);
+  assert.equal(await signIn(lobby, '1006', '1111'), 'vm-incorrect');
+  assert.equal(await signIn(lobby, '1007'), 'vm-incorrect', 'ten wrong ones at one phone');
+  assert.equal(
+    await signIn(door, '1005'),
+    'agent-loginok',
+    'the people of that phone sign in at another one',
+  );
+  assert.deepEqual(
+    [await wrong(DOOR), await wrong('1005')],
+    [0, 2],
+    'a right one neither counts nor forgets',
+  );
+  await store('1005', 20);
+  assert.equal(await signIn(door, '1005'), 'vm-incorrect', 'the right one after twenty wrong ones');
+  assert.deepEqual([await wrong(DOOR), await wrong('1005')], [0, 20]);
+  assert.equal(await signIn(door, '1006'), 'agent-loginok', 'another person may');
   await engine.cli('database deltree offhook-wrong');
-  assert.equal(await engine.dial(lobby, '*77'), OUT);
+  assert.equal(await engine.dial(door, '*77'), OUT);
 });
 
 test('shared phones - a sign-in outlives the engine and ends after its hours', async () => {
