@@ -5,7 +5,7 @@ import { queueName, queueNames } from '../app/queue-names.ts';
 import { talkSpan } from '../app/talk-span.ts';
 import { beyondExport, exportFilterOf, queryOf, rangeOf, readFilters, writeFilters } from './filters.ts';
 import { fits, sameNumber } from './fits.ts';
-import { arriving, rowsOf, updating, without } from './pages.ts';
+import { arriving, caughtUp, rowsOf, updating, without } from './pages.ts';
 import { numberOf, sidesOf } from './sides.ts';
 import type { Pages } from './use-conversations.ts';
 
@@ -104,6 +104,19 @@ test('history filters - the address stores them, and invalid values are dropped'
     person: '1001',
   });
   assert.deepEqual(beyondExport({ state: 'open', q: 'x' }), ['state']);
+});
+
+test('history list - after missed events, a list with an older conversation that goes on is read again', () => {
+  const list = (...rows: ConversationSummary[]): Pages => ({
+    pages: [{ success: true, conversations: rows, next_cursor: null, total: null }],
+    pageParams: [undefined],
+  });
+  const newest = [one(9), one(8)];
+  assert.equal(caughtUp(list(one(8), one(7)), newest, 2), 'current');
+  assert.equal(caughtUp(list(one(8, { state: 'open' }), one(7)), newest, 2), 'current');
+  assert.equal(caughtUp(list(one(8), one(7, { state: 'open' })), newest, 2), 'open');
+  assert.equal(caughtUp(list(one(7), one(6)), newest, 2), 'beyond');
+  assert.equal(caughtUp(list(one(7)), newest, 3), 'current', 'all there are');
 });
 
 test('history list - for a queue, the answering agent is the other side, else the queue', () => {

@@ -8,15 +8,13 @@ import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { useConversationEvents } from '../app/conversation-events.ts';
 import { useClient } from '../app/session.tsx';
 import type { ListQuery, Scope } from './filters.ts';
-import { arriving, rowsOf, without } from './pages.ts';
+import { arriving, caughtUp, rowsOf, without } from './pages.ts';
 
 type Page = z.infer<typeof ConversationsReply>;
 export type Pages = InfiniteData<Page, string | undefined>;
 export const LIST_KEY = 'conversations';
 
 const PAGE = 100;
-/** Conversations read after a reconnect. If the list has none of them, more were missed and the whole list is reset. */
-const CATCH_UP = 50;
 /** Interval at which buffered events are applied. */
 const FLUSH_MS = 250;
 /** New conversations are shown at once if the page is scrolled down by less than this. */
@@ -87,10 +85,12 @@ export function useConversations(query: ListQuery, scope: Scope): Conversations 
   const catchUp = useCallback(async () => {
     const data = queries.getQueryData<Pages>(key);
     if (data === undefined) return;
-    const { conversations } = await client.conversations.list({ ...query, limit: CATCH_UP });
-    const known = new Set(rowsOf(data).map((row) => row.id));
-    if (conversations.length < CATCH_UP || conversations.some((c) => known.has(c.id))) arrive(conversations);
-    else await queries.resetQueries({ queryKey: key });
+    const { conversations } = await client.conversations.list({ ...query, limit: PAGE });
+    const state = caughtUp(data, conversations, PAGE);
+    if (state === 'beyond') return await queries.resetQueries({ queryKey: key });
+    arrive(conversations);
+    // Reads the shown pages again in their place.
+    if (state === 'open') await queries.invalidateQueries({ queryKey: key });
   }, [client, queries, key, query, arrive]);
 
   const buffer = useRef<ConversationSummary[]>([]);
