@@ -89,7 +89,7 @@ export function useConversations(query: ListQuery, scope: Scope): Conversations 
     const state = caughtUp(data, conversations, PAGE);
     if (state === 'beyond') return await queries.resetQueries({ queryKey: key });
     arrive(conversations);
-    // Reads the shown pages again in their place.
+    // Replaces the shown pages by a new reading.
     if (state === 'open') await queries.invalidateQueries({ queryKey: key });
   }, [client, queries, key, query, arrive]);
 

@@ -338,7 +338,7 @@ class SerialLoop implements EngineLoop {
     this.#lost += events.length;
     this.#since ??= first.at;
   }
-  /** Names the lost events in the journal, at their place. */
+  /** Names the lost events in the journal, where they are missing. */
   #nameLost(): void {
     const lost = this.#unnamed;
     if (lost === null) return;

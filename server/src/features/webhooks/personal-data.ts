@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldLoop } from 'node:timers/promises';
 import { lengthOf } from '../../core/page.ts';
 import type { Subject } from '../../numbers/subject.ts';
 import type { JournalRow } from '../../ports/journal-store.ts';
@@ -32,20 +32,20 @@ export function personalDataOf(
       yield* rows.filter((one) => isAbout(subject, one));
       if (rows.length < SCAN) return;
       after = rows.at(-1)!;
-      await breathe();
+      await yieldLoop();
     }
   }
-  const places = (n: number) => (n === 0 ? {} : { webhook_deliveries: n });
+  const found = (n: number) => (n === 0 ? {} : { webhook_deliveries: n });
   return {
     name: 'webhooks',
-    count: async (subject, signal) => places(await lengthOf(about(subject, signal))),
+    count: async (subject, signal) => found(await lengthOf(about(subject, signal))),
     async erase(subject, _placeholder, signal) {
       let n = 0;
       for await (const one of about(subject, signal)) {
         await store.empty(one);
         n += 1;
       }
-      return places(n);
+      return found(n);
     },
   };
 }
