@@ -1,5 +1,5 @@
 /** Audit trail lines about a subject. An erasure replaces a number; the actor stays until the line is deleted. */
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldLoop } from 'node:timers/promises';
 import type { Generated, Kysely, Selectable } from 'kysely';
 import { rfc3339 } from '../../core/clock.ts';
 import type { Subject } from '../../numbers/subject.ts';
@@ -34,7 +34,7 @@ async function* all(db: Kysely<Tables>, signal: AbortSignal) {
     yield* rows;
     if (rows.length < SCAN) return;
     after = rows.at(-1)!.id;
-    await turn();
+    await yieldLoop();
   }
 }
 const isAbout = ({ object, detail }: Selectable<Tables['audit']>, subject: Subject): boolean =>

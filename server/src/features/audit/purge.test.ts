@@ -54,6 +54,6 @@ test('audit - one run deletes all lines older than 400 days, and reads none of t
   assert.equal(await left(), 2_001);
   const byTime = conditions.filter((one) => one.includes('"name":"at"'));
   assert.ok(byTime.length > 0);
-  for (const one of byTime) assert.match(one, /"operator":"<="/, 'each search by time has a greatest id');
+  for (const one of byTime) assert.match(one, /"<="/, 'each search by time has a greatest id');
   await audit.close();
 });

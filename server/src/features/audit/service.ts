@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldLoop } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { AuditRow } from '@offhook/contract/audit.ts';
@@ -73,7 +73,7 @@ export async function createAudit(
         .where('at', '<', clock.now() - KEEP_MS)
         .executeTakeFirst();
       deleted = Number(numDeletedRows) > 0;
-      await turn();
+      await yieldLoop();
     }
   }
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldLoop } from 'node:timers/promises';
 import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { Store } from '../../ports/store.ts';
 import { timeOf } from './ids.ts';
@@ -106,7 +106,7 @@ async function sumsOf(db: Kysely<Tables>): ReturnType<RecordingStore['sums']> {
       rows += Number(count);
       if (last > after) after = last;
     }
-    await turn();
+    await yieldLoop();
   }
   return [...all.values()];
 }
