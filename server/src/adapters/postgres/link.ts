@@ -9,7 +9,7 @@ import { ANSWER_MS, applicationName, clientConfig, placeOf } from './settings.ts
 const READERS = 9;
 /** Limit for a write to wait behind other writes of this process. */
 const TURN_WAIT_MS = 5_000;
-/** Limit of the search for the outcome of a commit whose answer was lost, and the pause between two attempts. */
+/** Limit of the search for the result of a commit whose answer was lost, and the pause between two attempts. */
 const SETTLE_MS = 2_500;
 const SETTLE_AGAIN_MS = 100;
 /**
@@ -147,7 +147,7 @@ export class Link {
     return (await this.ask<Begun>(session, BEGIN)).rows[0]!;
   }
   /**
-   * True if this transaction was committed although the answer was lost. False if it was not, and if the outcome cannot be known
+   * True if this transaction was committed although the answer was lost. False if it was not, and if the result cannot be known
    * now: the server is still away, or another one answers, which numbers its transactions itself. Call it only with the lock of
    * `writes`.
    */
@@ -155,9 +155,8 @@ export class Link {
     const until = performance.now() + SETTLE_MS;
     for (;;) {
       try {
-        // A new writing session begins after the end of the former one, so the outcome is final.
-        const [found] = (await this.ask<Begun & { status: string }>(await this.writer(), OUTCOME, [xid]))
-          .rows;
+        // A new writing session begins after the end of the former one, so the result is final.
+        const [found] = (await this.ask<Begun & { status: string }>(await this.writer(), RESULT, [xid])).rows;
         return found?.server === server && found.status === 'committed';
       } catch (error) {
         if (!(error instanceof ServiceError) || performance.now() > until) return false;
@@ -228,7 +227,7 @@ const TAKE_LOCK = `select pg_try_advisory_lock($1, hashtext(coalesce(current_sch
   current_setting('server_encoding') as encoding`;
 const SERVER = 'pg_postmaster_start_time()::text as server';
 const BEGIN = `begin; select pg_current_xact_id()::text as xid, ${SERVER}`;
-const OUTCOME = `select pg_xact_status($1::xid8) as status, ${SERVER}`;
+const RESULT = `select pg_xact_status($1::xid8) as status, ${SERVER}`;
 const HOLDERS = `select a.pid, a.application_name as name, coalesce(host(a.client_addr), 'this machine') as address
   from pg_locks l join pg_stat_activity a on a.pid = l.pid
   where l.locktype = 'advisory' and l.granted and l.classid = $1::bigint::oid
