@@ -4,26 +4,12 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { EXPORT_COLUMNS } from '@offhook/contract/exports.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
+import { ADMIN } from '../../../test/support/applies-rig.ts';
 import { until } from '../../../test/support/until.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
-import type { Actor } from '../../ports/operations.ts';
 import { Exports } from './service.ts';
-
-const ADMIN: Actor = {
-  caller: {
-    session_id: 1,
-    person_id: 1,
-    extension: '1001',
-    username: 'defne',
-    level: 'admin',
-    key: null,
-    expires_at: Infinity,
-    cookie: false,
-  },
-  ip: null,
-};
 
 test('exports - an export that failed after its file was written leaves no file that an erasure would miss', async () => {
   await using temp = await temporaryStore();

@@ -6,7 +6,7 @@ import type { Export, ExportColumn, ExportsQuery, NewExport } from '@offhook/con
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { pageOf } from '../../core/page.ts';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import { covers, historyOf, historySince } from '../../rights/rights.ts';
@@ -24,6 +24,7 @@ import type { Kysely } from 'kysely';
 import { createFileFolder } from '../../core/file-folder.ts';
 import type { FileFolder } from '../../core/file-folder.ts';
 import { writeQueue } from '../../core/queue.ts';
+import { repeat } from '../../core/retry.ts';
 import { createChanges } from './changes.ts';
 import type { Changes } from './changes.ts';
 import { ExportRunner } from './runner.ts';
@@ -343,16 +344,11 @@ export class Exports implements AsyncDisposable {
       .execute();
     this.#runner.wake();
   }
-  async #keepSweeping(): Promise<void> {
-    while (!this.#stop.signal.aborted) {
-      await this.#sweep().catch((error: unknown) =>
-        this.#log.warn(
-          { error: messageOf(error) },
-          'old exports could not be deleted; trying again in a minute',
-        ),
-      );
-      await this.#deps.clock.sleep(SWEEP_MS, this.#stop.signal).catch(() => undefined);
-    }
+  #keepSweeping(): Promise<void> {
+    const failure = 'old exports could not be deleted; trying again in a minute';
+    const { clock } = this.#deps;
+    const { signal } = this.#stop;
+    return repeat(() => this.#sweep(), { every_ms: SWEEP_MS, failure, clock, log: this.#log, signal });
   }
   async #narrowedTo(subject: Subject): Promise<readonly ExportRow[]> {
     const all = await this.#db.selectFrom('exports').selectAll().execute();

@@ -1,5 +1,6 @@
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import { repeating } from '../../core/retry.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Conversations } from '../../ports/conversations.ts';
@@ -201,31 +202,13 @@ export function followDeletions(deps: {
 }): AsyncDisposable {
   const { clock, folder } = deps;
   const log = deps.log.child({ part: 'recordings' });
-  const stop = new AbortController();
   const parts = { store: openRecordingStore(deps.store), files: recordingFiles(folder, clock) };
-  const round = async (): Promise<void> => {
-    const { failed, reason } = await removeDeleted(parts, deletedOf(deps.node), stop.signal);
+  const remove = async (signal: AbortSignal): Promise<void> => {
+    const { failed, reason } = await removeDeleted(parts, deletedOf(deps.node), signal);
     if (failed > 0) throw reason;
   };
-  const work = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      await round().catch((error: unknown) => {
-        if (!stop.signal.aborted)
-          log.warn(
-            { error: messageOf(error) },
-            'files of deleted recordings could not be deleted; trying again in an hour',
-          );
-      });
-      await clock.sleep(TIDY_MS, stop.signal).catch(() => undefined);
-    }
-  };
-  const working = work();
-  return {
-    [Symbol.asyncDispose]: () => {
-      stop.abort();
-      return working;
-    },
-  };
+  const failure = 'files of deleted recordings could not be deleted; trying again in an hour';
+  return repeating(remove, { every_ms: TIDY_MS, failure, clock, log });
 }
 /** Deletes files of recordings that another node marked as deleted. Returns the number of files that stay. */
 async function removeDeleted(

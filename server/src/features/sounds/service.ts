@@ -2,9 +2,10 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { SoundKind, SoundsReply, SpokenText, UploadedSound } from '@offhook/contract/sounds.ts';
 import { rfc3339 } from '../../core/clock.ts';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { statOf } from '../../core/files.ts';
 import { Queue } from '../../core/queue.ts';
+import { repeat } from '../../core/retry.ts';
 import { say } from '../../core/said.ts';
 import { createShares } from '../../core/shares.ts';
 import type { Log } from '../../core/log.ts';
@@ -249,15 +250,10 @@ export class Sounds implements AsyncDisposable {
     }
     return count;
   }
-  async #keepSweeping(): Promise<void> {
-    while (!this.#stop.signal.aborted) {
-      await this.sweep().catch((error: unknown) =>
-        this.#log.warn(
-          { error: messageOf(error) },
-          'unused sounds could not be deleted; trying again in an hour',
-        ),
-      );
-      await this.#deps.clock.sleep(SWEEP_MS, this.#stop.signal).catch(() => undefined);
-    }
+  #keepSweeping(): Promise<void> {
+    const failure = 'unused sounds could not be deleted; trying again in an hour';
+    const { clock } = this.#deps;
+    const { signal } = this.#stop;
+    return repeat(() => this.sweep(), { every_ms: SWEEP_MS, failure, clock, log: this.#log, signal });
   }
 }
