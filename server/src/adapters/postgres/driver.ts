@@ -88,12 +88,15 @@ class PostgresDriver implements Driver {
   }
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await this.#link.writes.take();
+    let session: Session | undefined;
     try {
-      const session = await this.#link.writer();
+      session = await this.#link.writer();
       const begun = await this.#link.begin(session);
       if (this.#slow) await this.#link.ask(session, 'set local statement_timeout = 0');
       Object.assign(connection, { writing: session, begun });
     } catch (error) {
+      // The server refuses every later statement of a transaction that began and failed.
+      if (session !== undefined) this.#link.drop(session);
       this.#link.writes.give();
       throw error;
     }

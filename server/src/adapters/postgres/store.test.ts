@@ -117,6 +117,39 @@ test('postgres store - a commit that lost its answer counts: the caller does not
   await store.close();
 });
 
+test('postgres store - a server that was in recovery takes writes as soon as it leads, also from the sessions of before', async () => {
+  const url = new URL(await server().createDatabase());
+  const sql = (text: string) => server().run(url.href, text);
+  await sql('create table in_recovery ()');
+  // As on a standby, which has a promotion before it during a failover.
+  await sql(`create function public.pg_current_xact_id() returns xid8 language plpgsql as $$ begin
+    if exists (select from in_recovery) then
+      raise exception 'cannot execute pg_current_xact_id() during recovery' using errcode = '25006';
+    end if;
+    return pg_catalog.pg_current_xact_id();
+  end $$`);
+  const own = new URL(url);
+  own.searchParams.set('options', '-c search_path=public,pg_catalog');
+  const store = openPostgresStore(own.href);
+  await store.migrate('test', [item]);
+  const add = (name: string) =>
+    store.transaction<Tables, void>(
+      async (trx) => void (await trx.insertInto('item').values({ name }).execute()),
+    );
+  await add('before');
+  await sql('insert into in_recovery default values');
+  for (const name of ['a', 'b']) await assert.rejects(add(name), unavailable(/during recovery/));
+  await sql('delete from in_recovery');
+  await add('after');
+  await store.db<Tables>().insertInto('item').values({ name: 'alone' }).execute();
+  const rows = await store.db<Tables>().selectFrom('item').select('name').orderBy('id').execute();
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    ['before', 'after', 'alone'],
+  );
+  await store.close();
+});
+
 test('postgres store - a process whose term was given to another one may not write, also under the same number', async () => {
   const url = await server().createDatabase();
   await server().run(url, 'create table offhook_log (term bigint not null, holder text)');
