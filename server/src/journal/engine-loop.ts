@@ -146,6 +146,8 @@ class SerialLoop implements EngineLoop {
   #meetAt = 0;
   /** The group under way; null for none. */
   #underWay: Promise<void> | null = null;
+  /** True once the stop was over: what the journal answers later changes nothing. */
+  #stopped = false;
   /** Number of the first held events that the journal may have: it is open whether their group was committed. */
   #offered = 0;
   #dropped = 0;
@@ -247,6 +249,7 @@ class SerialLoop implements EngineLoop {
     }
     done.abort();
     clearTimeout(this.#retryTimer);
+    this.#stopped = true;
     this.#saving = null;
     const held = this.#held.length;
     if (held === 0) {
@@ -254,6 +257,7 @@ class SerialLoop implements EngineLoop {
       while (this.#savePiece());
       return null;
     }
+    this.#release(Infinity);
     const unwritten = this.#held.filter((event) => this.#ofFeatures.has(event));
     this.#lose(unwritten);
     log.error(
@@ -406,6 +410,7 @@ class SerialLoop implements EngineLoop {
     this.#offered = group.length;
     this.#underWay = rows.then(
       (committed) => {
+        if (this.#stopped) return;
         this.#underWay = null;
         this.#offered = 0;
         // Events that a reader publishes during its notification belong to the next group.
@@ -446,6 +451,7 @@ class SerialLoop implements EngineLoop {
 
   #rejected(cause: unknown): void {
     this.#release(Infinity);
+    if (this.#stopped) return;
     const message = messageOf(cause);
     if (this.#error !== message)
       this.#options.log.error({ err: cause, held: this.#held.length }, 'the journal rejects events');

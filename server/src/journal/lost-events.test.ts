@@ -181,6 +181,39 @@ test('engine loop - a stop does not wait without end for a record that does not 
   assert.deepEqual(await loop.closed, { events: 2, from: T0 + 1, to: T0 + 2 });
 });
 
+for (const answer of ['error', 'commit'] as const)
+  test(`engine loop - after a stop that did not wait, a late ${answer} of the record begins nothing`, async () => {
+    const group = Promise.withResolvers<void>();
+    let appended = 0;
+    const journal = openJournal({
+      store: openMemoryJournal(),
+      node,
+      record: {
+        append: () => ((appended += 1), group.promise),
+        trim: () => undefined,
+      },
+    });
+    const stop = new AbortController();
+    const loop = createEngineLoop({
+      engine: { resync: () => undefined, events: async function* () {} },
+      model: createModel(),
+      journal,
+      log: silent,
+      stopMs: 50,
+    });
+    let notified = 0;
+    loop.begin({ signal: stop.signal, site: site(), onCommitted: () => void (notified += 1) });
+    loop.publish(drifts(1, 1));
+    loop.publish(drifts(2, 2));
+    stop.abort();
+    assert.equal((await loop.closed)?.events, 2);
+    if (answer === 'commit') group.resolve();
+    else group.reject(new ServiceError('store_unavailable', 'no answer'));
+    // Longer than the first retry waits.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    assert.deepEqual([appended, notified], [1, 0]);
+  });
+
 /** The event that names lost events. */
 const loss: DomainEvent = {
   type: 'store.events_lost',
