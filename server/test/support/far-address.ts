@@ -71,19 +71,23 @@ function holderOf(address: FarAddress): Holder {
 }
 /**
  * The far side is silent, as a dead one is, until `speak`, which also answers what was asked meanwhile: an OPTIONS that is still
- * open would end the new reachability again. `calls`: how many it was sent so far.
+ * open would end the new reachability again.
  */
-export function silence(address: FarAddress): { speak: () => void; calls: () => number } {
+export function silence(address: FarAddress): { speak: () => void } {
   const holder = holderOf(address);
   holder.kept = [];
   return {
-    calls: () => holder.calls.size,
     speak() {
       for (const answer of holder.kept ?? []) answer();
       holder.kept = null;
     },
   };
 }
+/**
+ * Number of calls that the engine tried there since the last far side was open there. None was answered, while OPTIONS are: as at a
+ * far side that died since its last OPTIONS.
+ */
+export const callsAt = (address: FarAddress): number => holderOf(address).calls.size;
 /** Contacts that the engine tried to register at the address since the last far side was open there. */
 export const contactsAt = (address: FarAddress): readonly string[] => [...holderOf(address).contacts];
 /** Lends the address to a far side, which calls `giveBack` after it closed its socket. */
