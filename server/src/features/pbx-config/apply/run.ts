@@ -7,6 +7,7 @@ import { rfc3339 } from '../../../core/clock.ts';
 import { ServiceError, messageOf } from '../../../core/errors.ts';
 import type { EngineFiles, Proof } from '../../../ports/engine-config.ts';
 import { checkModel } from '../check.ts';
+import type { Finding } from '../findings.ts';
 import { difference, disabledBy, mailboxOwners } from '../model.ts';
 import type { Model } from '../model.ts';
 import type { RunDeps } from './deps.ts';
@@ -35,6 +36,15 @@ const RESTORE_TRIES = 4;
 const RESTORE_MS = 500;
 /** Interval of questions whether a version was stored, while the store is away. */
 const ASK_MS = 1_000;
+
+/**
+ * Findings that reject an apply. A version that is applied again is not checked: the rules of a newer release must not keep its
+ * engine at a former proxy, server or address.
+ */
+export const rejecting = (
+  target: Model,
+  { house, objects }: Pick<RunDeps, 'house' | 'objects'>,
+): readonly Finding[] => (target === objects.applied() ? [] : checkModel(target, house));
 
 /** Ends the apply with this state and sentence before anything was changed. */
 class Ends extends Error {
@@ -146,7 +156,7 @@ export class ApplyRun {
   }
   async #plan(): Promise<{ files: EngineFiles; names: string[] }> {
     const { engine, journal, objects } = this.#deps;
-    const findings = checkModel(this.#wanted.target, this.#deps.house);
+    const findings = rejecting(this.#wanted.target, this.#deps);
     if (findings.length > 0) {
       this.#noteProblems(
         findings.map((f) => ({ object: `${f.kind} ${f.key}`, file: null, words: `${f.path}: ${f.detail}` })),

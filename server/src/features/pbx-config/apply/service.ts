@@ -34,7 +34,7 @@ import type { ApplyJournal, JournalTables } from './journal.ts';
 import { PATIENCE } from './patience.ts';
 import type { RunDeps } from './deps.ts';
 import { beginRestored, restoredModel } from './restore.ts';
-import { ApplyRun } from './run.ts';
+import { ApplyRun, rejecting } from './run.ts';
 import { FilesAtStart, refitFiles } from './start.ts';
 import { createVersions } from './versions.ts';
 import type { Versions } from './versions.ts';
@@ -357,8 +357,8 @@ export class ConfigApplies implements AsyncDisposable {
     try {
       const target = await prepare();
       // A draft with findings is not rendered; the apply reports them.
-      const { engine, house, site } = this.#given;
-      if (engine.reach !== undefined && checkModel(target, house).length === 0)
+      const { engine, site } = this.#given;
+      if (engine.reach !== undefined && rejecting(target, this.#given).length === 0)
         await engine.reach(site(target));
       const at = clock.now();
       const shown: Omit<ConfigApply, 'id'> = {
