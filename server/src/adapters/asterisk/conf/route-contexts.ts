@@ -68,8 +68,8 @@ interface Way {
   readonly kind?: ConfText;
   /** Longest time until the trunk rings or refuses. */
   readonly patience?: ConfText;
-  /** Another trunk follows. */
-  readonly more?: boolean;
+  /** Another trunk follows; an expression where that is known only during the call. */
+  readonly more?: boolean | ConfText;
   /** Also sends the call to servers that do not answer OPTIONS. */
   readonly anyway?: boolean;
 }
@@ -88,7 +88,12 @@ const dial = (
     const server = servers.length === 1 ? nothing : conf`/${name}`;
     // The engine checks the state of a server only if it is dialled by its name.
     const target = anyway ? conf`${endpointOf(t)}/sip:${to}@${uri}` : conf`${to}@${endpointOf(t)}${server}`;
-    const limit = more || i + 1 < servers.length ? conf`^${patience}` : nothing;
+    const follows = more === true || i + 1 < servers.length;
+    const limit = follows
+      ? conf`^${patience}`
+      : more === false
+        ? nothing
+        : conf`$\{IF(${more}?^${patience}:)}`;
     return conf`Dial(PJSIP/${target},${limit},i${callingPhone}b(over-trunk^s^1(${endpointOf(t)}^${most}^${shown}^${kind}^$\{OFFHOOK_BY}))${options})`;
   });
   return ways.flatMap((way, i) => {
@@ -134,16 +139,20 @@ const NEXT_TRUNK = context(conf`next-trunk`, [
     at(conf`over`, conf`Return()`),
   ]),
 ]);
+/** A trunk that accepted the request, and did not ring in time. */
+const SLOW = conf`slow`;
 /**
- * Returns 1 if the next server of the same trunk is to be tried: this one did not answer in time, or answered that it is out of
- * order. An unanswered call has a SIP answer and ends here. A call for help later dials such a trunk once more.
+ * Returns a text if the next server of the same trunk is to be tried: this one did not answer or ring in time, or answered that it
+ * is out of order. An unanswered call has a SIP answer and ends here. A call for help later dials such a trunk once more.
  */
 const NEXT_SERVER = context(conf`next-server`, [
   exten(conf`s`, [
     conf`GotoIf($["$\{DIALSTATUS}" = "CHANUNAVAIL" | "$\{DIALSTATUS}" = "CONGESTION" | "$\{DIALSTATUS}" = "NOANSWER"]?:over)`,
     conf`GotoIf($\{LEN($\{HANGUPCAUSE_KEYS()})}?:next)`,
-    conf`GotoIf($\{REGEX("^SIP (100|408|5)" $\{HANGUPCAUSE($\{HANGUPCAUSE_KEYS()},tech)})}?:over)`,
+    conf`GotoIf($\{REGEX("^SIP 100" $\{HANGUPCAUSE($\{HANGUPCAUSE_KEYS()},tech)})}?slow)`,
+    conf`GotoIf($\{REGEX("^SIP (408|5)" $\{HANGUPCAUSE($\{HANGUPCAUSE_KEYS()},tech)})}?:over)`,
     at(conf`next`, conf`Return(1)`),
+    at(conf`slow`, conf`Return(${SLOW})`),
     at(conf`over`, conf`Return()`),
   ]),
 ]);
@@ -233,32 +242,36 @@ const shownOver = (t: SiteTrunk): ConfText =>
 
 /**
  * Steps of a call for help over the trunks of a route. If none of them carried the call, those that were skipped or did not answer
- * are dialled once more, with more patience and regardless of their state: OPTIONS may be lost or ignored.
+ * are dialled once more, with more patience and regardless of their state: OPTIONS may be lost or ignored. There is no limit for a
+ * trunk that is only slow, nor for the last one of those: the call has no other way.
  */
 function waysForHelp(route: SiteOutboundRoute, plan: CallPlan): readonly ConfText[] {
   const what = `outbound route ${route.name}`;
   const silent = (i: number): ConfText => conf`OFFHOOK_SILENT_${number(i)}`;
   const label = (i: number): ConfText => (i === route.trunks.length ? conf`over` : conf`again${number(i)}`);
-  const dialled = (i: number, how: Pick<Way, 'patience' | 'anyway'>): readonly ConfText[] => {
+  const dialled = (i: number, how: Pick<Way, 'patience' | 'more' | 'anyway'>): readonly ConfText[] => {
     const way = route.trunks[i]!;
     const t = plan.trunks.get(way.trunk)!;
-    const more = i + 1 < route.trunks.length;
     const kind = classOf(route.class, what);
     return [
       conf`HangupCauseClear()`,
-      ...dial(t, changed(way, what), { shown: usuallyShown(t), most: conf`0`, kind, more, ...how }, nothing),
+      ...dial(t, changed(way, what), { shown: usuallyShown(t), most: conf`0`, kind, ...how }, nothing),
       NEXT_FOR_HELP,
     ];
   };
+  const othersAfter = (i: number): boolean | ConfText => {
+    const later = route.trunks.slice(i + 1).map((_, n) => conf`$\{${silent(i + 1 + n)}}`);
+    return later.length > 0 && conf`$[$\{LEN(${joined(later, '')})} > 0 & "$\{${silent(i)}}" != "${SLOW}"]`;
+  };
   return [
     ...route.trunks.flatMap((_, i) => [
-      ...dialled(i, { patience: PATIENCE_FOR_HELP }),
+      ...dialled(i, { patience: PATIENCE_FOR_HELP, more: i + 1 < route.trunks.length }),
       conf`Gosub(next-server,s,1)`,
       conf`Set(${silent(i)}=$\{GOSUB_RETVAL})`,
     ]),
     ...route.trunks.flatMap((_, i) => [
       at(label(i), conf`GotoIf($\{LEN($\{${silent(i)}})}?:${label(i + 1)})`),
-      ...dialled(i, { anyway: true }),
+      ...dialled(i, { more: othersAfter(i), anyway: true }),
     ]),
   ];
 }

@@ -1,7 +1,8 @@
 /** Routes with several trunks, on a real engine: how long a dead one is waited for, and calls for help that no trunk answers. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { farAddress, silence } from '../../../../test/support/far-address.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { callsAt, farAddress, silence } from '../../../../test/support/far-address.ts';
 import type { FarAddress } from '../../../../test/support/far-address.ts';
 import { openFarSide, registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone } from '../../../../test/support/phone.ts';
@@ -31,6 +32,7 @@ before(async () => {
         route('slow', '110', ['south', 'west']),
         route('only', '999', ['north']),
         route('refused', '111', ['west', 'north']),
+        route('late', '118', ['south', 'west', 'north']),
         route('usual', '0.', ['north', 'west'], { class: 'national' }),
       ],
     }),
@@ -43,19 +45,26 @@ const desk = (number: string): Promise<Phone> =>
   registerPhone({ server: engine.server, extension: number, password: PASSWORD });
 const far = (name: Name): Promise<Phone> =>
   openFarSide({ server: engine.server, extension: '+4915112345678', at: AT[name], cli: engine.cli });
+/** The far side does not answer OPTIONS any more. */
+async function fails(name: Name): Promise<void> {
+  silence(AT[name]);
+  await engine.cli(`pjsip qualify trunk-${name}`);
+  await until(`${name} as Unavail`, async () =>
+    new RegExp(`sip:${AT[name].host}:${AT[name].port} .* Unavail `).test(
+      await engine.cli('pjsip show contacts'),
+    ),
+  );
+}
 
 test('conf/silent trunks - a trunk that died since its last OPTIONS costs a call a few seconds; one that rings keeps its call', async () => {
   await using from = await desk('1001');
   await using other = await desk('1002');
   await using south = await far('south');
   await using west = await far('west');
-  await using stack = new AsyncDisposableStack();
   const slow = await other.invite('110');
   const rings = await south.incoming(slow);
   rings.ring();
   await slow.ringing();
-  const dead = silence(AT.north);
-  stack.defer(dead.speak);
   for (const [number, most] of [
     ['112', HELP_MS],
     ['030123', USUAL_MS],
@@ -69,7 +78,7 @@ test('conf/silent trunks - a trunk that died since its last OPTIONS costs a call
     there.reject(486);
     await call.ended();
   }
-  assert.equal(dead.calls(), 2);
+  assert.equal(callsAt(AT.north), 2);
   assert.equal(rings.state, 'ringing');
   await rings.answer();
   await slow.answered();
@@ -81,15 +90,7 @@ test('conf/silent trunks - a trunk that died since its last OPTIONS costs a call
 test('conf/silent trunks - a call for help is also sent to a trunk that does not answer OPTIONS, but not again to one that refused it', async () => {
   await using from = await desk('1001');
   await using west = await far('west');
-  const shows = (word: string): Promise<unknown> =>
-    until(`north as ${word}`, async () =>
-      new RegExp(`sip:${AT.north.host}:${AT.north.port} .* ${word} `).test(
-        await engine.cli('pjsip show contacts'),
-      ),
-    );
-  silence(AT.north);
-  await engine.cli('pjsip qualify trunk-north');
-  await shows('Unavail');
+  await fails('north');
   await using north = await openFarSide({
     server: engine.server,
     extension: '+4915112345678',
@@ -108,4 +109,24 @@ test('conf/silent trunks - a call for help is also sent to a trunk that does not
   (await north.incoming(call)).reject(404);
   await call.ended();
   assert.deepEqual([west.seen, north.seen], [1, 2]);
+});
+
+test('conf/silent trunks - a call for help waits for a trunk that is slow as long as it takes, if no other one carries it', async () => {
+  await using from = await desk('1001');
+  await using south = await far('south');
+  await using west = await far('west');
+  await fails('north');
+  const call = await from.invite('118');
+  const first = await south.incoming(call);
+  (await west.incoming(call)).reject(403);
+  await first.ended();
+  const again = await south.incoming(call);
+  // Longer than another trunk would be waited for.
+  await wait(USUAL_MS);
+  assert.notEqual(again.state, 'ended');
+  again.ring();
+  await again.answer();
+  await call.answered();
+  await call.hangup();
+  assert.deepEqual([south.seen, west.seen], [2, 1]);
 });
