@@ -6,6 +6,7 @@ import { openFarSide, registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone } from '../../../../test/support/phone.ts';
 import {
   PASSWORD,
+  SETTINGS,
   company,
   inboundRoute,
   outboundRoute,
@@ -112,5 +113,22 @@ test('conf/shared host - the engine finds one trunk by the address, first one th
   assert.deepEqual(
     identified.map(([, name]) => name),
     ['trunk-peer'],
+  );
+});
+
+test('conf/shared host - calls that pass the SIP proxy are those of the first trunk that passes it, too', () => {
+  const host = '127.0.0.2';
+  const trunks = [
+    trunk({ name: 'direct', host, transport: 'tls' }),
+    trunk({ name: 'first', host }),
+    trunk({ name: 'second', host }),
+  ];
+  const settings = { ...SETTINGS, sip_proxies: [{ host: '127.0.0.3', port: 5060 }] };
+  const network = { ...company().network, tls_port: 5061 };
+  const files = renderCompany(company({ trunks, network }), settings);
+  const identified = [...files.get('pjsip_shared.conf')!.matchAll(/^\[(.*)\]\ntype = identify/gm)];
+  assert.deepEqual(
+    identified.map(([, name]) => name),
+    ['trunk-direct', 'proxied-trunk-first'],
   );
 });

@@ -235,9 +235,9 @@ ${mediaAt(t.media_address, settings, what)}${encryption(t.srtp)}${joined(address
 type = identify
 endpoint = ${name}
 match = ${joined(known.length === 0 ? [address] : known, ',')}
-${way.identify}`
+`
       : nothing
-  }${login}${joined(registration, '')}`;
+  }${alike.find((one) => isProxied(one, settings)) === t ? way.identify : nothing}${login}${joined(registration, '')}`;
 }
 export const trunkObjects = (
   site: Pick<Site, 'trunks' | 'network' | 'settings' | 'trunk_proxy'>,
