@@ -22,6 +22,8 @@ async function rig(t: TestContext) {
   const audit = await createAudit(temp.store, clock, silent);
   const ended = new Set<(id: number) => void>();
   const dead = new Set<number>();
+  /** Numbers of sessions of each question. */
+  const asked: number[] = [];
   const factor = { lacks: false };
   const [fcm, apns] = [await startFcm(), await startApns()];
   const admin = (await fixtureAuthenticator.authenticate('token-admin')) as Caller;
@@ -38,8 +40,10 @@ async function rig(t: TestContext) {
           ended.add(listener);
           return () => void ended.delete(listener);
         },
-        devices: () =>
-          Promise.resolve(Array.from({ length: 40 }, (_, id) => ({ id })).filter(({ id }) => !dead.has(id))),
+        alive(ids) {
+          asked.push(ids.length);
+          return Promise.resolve(new Set(ids.filter((id) => id < 40 && !dead.has(id))));
+        },
         lacksFactor: () => factor.lacks,
       },
     });
@@ -96,6 +100,7 @@ async function rig(t: TestContext) {
     expire,
     clock,
     factor,
+    asked,
   };
 }
 
@@ -194,11 +199,17 @@ test('push - registrations outlive a restart, are bounded, and end with their se
 });
 
 test('push - the registration of a session that expired ends within a minute, without a call', async (t) => {
-  const { push, actor, admin, fcmBody, register, expire, clock } = await rig(t);
+  const { push, actor, admin, fcmBody, register, expire, clock, asked } = await rig(t);
   await push.services.set(actor, { platform: 'fcm', body: fcmBody() }, 0);
   await register(1, 'token-one');
   await register(2, 'token-two');
+  await push.register(
+    { caller: { ...admin, session_id: 3, person_id: 99 }, ip: null },
+    { platform: 'fcm', token: 'token-three', app_id: 'org.example.app', environment: 'production' },
+  );
+  asked.length = 0;
   await clock.advance(60_000);
+  assert.deepEqual(asked, [3], 'one question for all people');
   expire(1);
   const isKnown = (session_id: number): boolean => push.device({ ...admin, session_id }) !== null;
   await until('the sweep waits', () => clock.sleepers === 1);

@@ -20,8 +20,8 @@ import type { DeviceRow } from './tables.ts';
 /** Sessions, as far as registrations depend on them. */
 export interface PushSessions {
   onSessionEnded(listener: (sessionId: number) => void): () => void;
-  /** Sessions of a person that have neither ended nor expired. */
-  devices(personId: number): Promise<readonly { readonly id: number }[]>;
+  /** Those of these sessions that have neither ended nor expired. */
+  alive(ids: readonly number[]): Promise<ReadonlySet<number>>;
   /** True for a person who must set up a second factor first: until then no app of the person can register. */
   lacksFactor(who: Person): boolean;
 }
@@ -62,7 +62,7 @@ export class Push {
     this.data = personalDataOf({
       registered: (extension) => {
         const who = deps.directory.byExtension(extension);
-        return [...this.#rows.values()].filter(({ person_id }) => person_id === who?.id);
+        return who === undefined ? [] : this.#of(who.id);
       },
       forget: (sessions) => this.#erase(sessions),
     });
@@ -97,8 +97,8 @@ export class Push {
       this.#rows.set(row.session_id, row);
     });
     // The session may have ended meanwhile.
-    const live = await this.#deps.sessions.devices(caller.person_id);
-    if (!live.some(({ id }) => id === row.session_id)) {
+    const alive = await this.#deps.sessions.alive([row.session_id]);
+    if (!alive.has(row.session_id)) {
       this.#forget([row.session_id]);
       throw new ServiceError('not_authenticated', 'sign in again');
     }
@@ -128,7 +128,7 @@ export class Push {
     const who = this.#deps.directory.byExtension(extension);
     if (who === undefined) throw new ServiceError('not_found', say`no person has the extension ${extension}`);
     await this.services.tested(actor, platform);
-    const rows = (await this.#live(who.id)).filter((row) => row.platform === platform);
+    const rows = (await this.#alive(this.#of(who.id))).filter((row) => row.platform === platform);
     const data = { type: 'test', extension };
     return Promise.all(
       rows.map(async (row) => ({ ...(await this.#send(row, data, 60)), app_id: row.app_id })),
@@ -146,7 +146,7 @@ export class Push {
   ): Promise<number> {
     const who = this.#deps.directory.byExtension(extension);
     const wakes = who?.active === true && !this.#deps.sessions.lacksFactor(who);
-    const rows = wakes ? await this.#live(who.id) : [];
+    const rows = wakes ? await this.#alive(this.#of(who.id)) : [];
     const served = rows.filter(({ platform }) => this.services.has(platform));
     if (served.length > 0)
       void Promise.all(served.map((row) => this.#send(row, data, life_seconds))).then(ended);
@@ -201,8 +201,7 @@ export class Push {
     while (!signal.aborted) {
       await clock.sleep(LOOK_MS, signal).catch(() => undefined);
       try {
-        for (const id of new Set([...this.#rows.values()].map(({ person_id }) => person_id)))
-          if (!signal.aborted) await this.#live(id);
+        if (!signal.aborted) await this.#alive([...this.#rows.values()]);
       } catch (error) {
         log.warn(
           { error: messageOf(error) },
@@ -211,13 +210,15 @@ export class Push {
       }
     }
   }
-  /** Registrations of a person whose sessions have neither ended nor expired; others are forgotten. */
-  async #live(personId: number): Promise<DeviceRow[]> {
-    const rows = [...this.#rows.values()].filter(({ person_id }) => person_id === personId);
-    if (rows.length === 0) return [];
-    const live = new Set((await this.#deps.sessions.devices(personId)).map(({ id }) => id));
-    this.#forget(rows.filter(({ session_id }) => !live.has(session_id)).map((row) => row.session_id));
-    return rows.filter(({ session_id }) => live.has(session_id));
+  #of(personId: number): DeviceRow[] {
+    return [...this.#rows.values()].filter(({ person_id }) => person_id === personId);
+  }
+  /** Those of these registrations whose sessions have neither ended nor expired; the others are forgotten. */
+  async #alive(rows: readonly DeviceRow[]): Promise<DeviceRow[]> {
+    const ids = rows.map(({ session_id }) => session_id);
+    const alive = await this.#deps.sessions.alive(ids);
+    this.#forget(ids.filter((id) => !alive.has(id)));
+    return rows.filter(({ session_id }) => alive.has(session_id));
   }
   #forget(sessions: readonly number[]): void {
     const known = sessions.filter((id) => this.#rows.delete(id));

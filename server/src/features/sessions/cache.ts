@@ -109,7 +109,7 @@ export class SessionCache {
   }
 
   lastUsed(id: number): number | undefined {
-    return this.#sessions.get(id)?.session.last_used_at;
+    return this.#sessions.get(id)?.session.last_used_at ?? this.#used.get(id);
   }
 
   /** Up to `most` changes that are not stored yet, or undefined. */

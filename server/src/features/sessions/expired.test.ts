@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { passwordOf, siteFixture } from '../../../test/support/sessions-fixture.ts';
+import { SessionCache } from './cache.ts';
 import type { SessionTables } from './store.ts';
 
 test('sessions - an expired session is not marked as ended by what happens to its person later', async (t) => {
@@ -41,13 +42,21 @@ test('sessions - a session that was not used for too long is no signed-in device
   const [idle, used] = [await login('1'), await login('2')];
   const shown = async () => [
     (await site.sessions.devices(5)).map(({ id }) => id),
+    [...(await site.sessions.alive([idle.session_id, used.session_id, 999]))].toSorted((a, b) => a - b),
     (await site.sessions.others.one('1005')).sessions,
   ];
-  assert.deepEqual(await shown(), [[idle.session_id, used.session_id], 2]);
+  const both = [idle.session_id, used.session_id];
+  assert.deepEqual(await shown(), [both, both, 2]);
   site.clock.advance(12 * 3_600_000 - 1);
   assert.ok((await site.sessions.authenticate(used.token)) !== null);
   await site.sessions.save();
   site.clock.advance(1);
   assert.equal(await site.sessions.authenticate(idle.token), null);
-  assert.deepEqual(await shown(), [[used.session_id], 1]);
+  assert.deepEqual(await shown(), [[used.session_id], [used.session_id], 1]);
+});
+
+test('sessions - a use by SIP counts before it is stored, also of a session that sent no request since the start', () => {
+  const cache = new SessionCache(() => Promise.resolve(undefined));
+  cache.touchSession(7, 1_000);
+  assert.equal(cache.lastUsed(7), 1_000);
 });

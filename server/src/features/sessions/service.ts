@@ -1,3 +1,4 @@
+import { setImmediate as yieldLoop } from 'node:timers/promises';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 import type { Transaction } from 'kysely';
 import { ServiceError, messageOf } from '../../core/errors.ts';
@@ -30,9 +31,12 @@ import { SignInCodes } from './sign-in-codes.ts';
 import { createSessionSip } from './sip.ts';
 import type { SessionSip } from './sip.ts';
 import { SessionStore } from './store.ts';
-import type { NewPassword, NewSession, SessionTables } from './store.ts';
+import type { NewPassword, NewSession, SessionRow, SessionTables } from './store.ts';
 import { Tokens, hashOf, newToken } from './tokens.ts';
 import { Upkeep } from './upkeep.ts';
+
+/** Sessions that one statement reads, as `SessionStore.among` allows. */
+const READ_AT_ONCE = 500;
 
 export interface SessionSettings {
   readonly sessionIdleSeconds: number;
@@ -362,19 +366,32 @@ export class Sessions implements Authenticator {
   async devices(personId: number): Promise<DeviceRow[]> {
     const now = this.#clock.now();
     const rows = await this.#store.live(personId, now);
-    const devices = rows.map((row) => {
-      const last = Math.max(row.last_used_at, this.#cache.lastUsed(row.id) ?? 0);
-      return {
-        id: row.id,
-        device_name: row.device_name,
-        platform: row.platform,
-        address: row.address,
-        created_at: row.created_at,
-        last_used_at: last,
-        expires_at: this.#tokens.expiry(last, row.ends_at),
-      };
-    });
-    return devices.filter(({ expires_at }) => expires_at > now);
+    return rows.map((row) => this.#deviceOf(row)).filter(({ expires_at }) => expires_at > now);
+  }
+  /** Those of these sessions that have neither ended nor expired. */
+  async alive(ids: readonly number[]): Promise<ReadonlySet<number>> {
+    const now = this.#clock.now();
+    const found = new Set<number>();
+    for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
+      // Lets other work run between two reads.
+      if (from > 0) await yieldLoop();
+      for (const row of await this.#store.among(ids.slice(from, from + READ_AT_ONCE), now))
+        if (this.#deviceOf(row).expires_at > now) found.add(row.id);
+    }
+    return found;
+  }
+  #deviceOf({
+    id,
+    device_name,
+    platform,
+    address,
+    created_at,
+    last_used_at,
+    ends_at,
+  }: SessionRow): DeviceRow {
+    const last = Math.max(last_used_at, this.#cache.lastUsed(id) ?? 0);
+    const expires_at = this.#tokens.expiry(last, ends_at);
+    return { id, device_name, platform, address, created_at, last_used_at: last, expires_at };
   }
 
   /** Stores times of last use that are only in memory. Throws `store_unavailable`. */

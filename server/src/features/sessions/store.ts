@@ -275,6 +275,17 @@ export class SessionStore {
       .execute();
   }
 
+  /** Those of these sessions that have not ended; at most 500 ids. */
+  among(ids: readonly number[], now: number): Promise<SessionRow[]> {
+    return this.#db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('id', 'in', ids)
+      .where('ended_at', 'is', null)
+      .where('ends_at', '>', now)
+      .execute();
+  }
+
   /**
    * True when the person has signed in from the network of this address, in a live session or one of the newest 500 that ended
    * less than 30 days ago.
