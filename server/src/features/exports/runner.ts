@@ -13,7 +13,7 @@ import type { Rows } from './cells.ts';
 import { csvOf } from './csv.ts';
 import { NoRoomError } from '../../core/file-folder.ts';
 import type { FileFolder } from '../../core/file-folder.ts';
-import { requeueRunning } from './store.ts';
+import { readExport, requeueRunning } from './store.ts';
 import type { ExportRow, Tables } from './store.ts';
 import { xlsxOf } from './xlsx.ts';
 
@@ -148,6 +148,10 @@ export class ExportRunner {
     this.#deps.changed(person_id);
     return Number(numUpdatedRows) === 1;
   }
+  /** True also if the answer to the change was lost. */
+  async #isDone({ id }: ExportRow): Promise<boolean> {
+    return (await this.#patient(() => readExport(this.#db, id), this.#closing.signal))?.state === 'done';
+  }
   async #make(row: ExportRow, progress: Current, signal: AbortSignal): Promise<void> {
     const { rows, folder, audit, clock, log } = this.#deps;
     const reader = JSON.parse(row.reader) as Principal;
@@ -176,7 +180,7 @@ export class ExportRunner {
     const done = { state: 'done', rows_done: progress.done, bytes, sha256 } as const;
     const times = { finished_ms: now, expires_ms: now + this.#deps.keep_ms };
     const kept = await this.#patient(() => this.#change(row, { ...done, ...times }), signal);
-    if (!kept) return await folder.remove(row.id, row.format);
+    if (!kept && !(await this.#isDone(row))) return await folder.remove(row.id, row.format);
     log.info({ export: row.id, rows: progress.done, bytes }, 'an export is done');
   }
   async #next(): Promise<ExportRow | undefined> {
@@ -201,6 +205,7 @@ export class ExportRunner {
   }
   async #fail(row: ExportRow, error: unknown): Promise<void> {
     const { clock, folder, log } = this.#deps;
+    if (await this.#isDone(row)) return;
     log.error({ export: row.id, error: messageOf(error) }, 'an export failed');
     // The file may be complete; an erasure deletes only files of exports that are done.
     await folder.remove(row.id, row.format).catch((cause: unknown) => {
