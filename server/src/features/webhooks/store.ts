@@ -214,12 +214,7 @@ const keptIn = (db: Kysely<Tables>) => ({
       .selectFrom('webhook_deliveries')
       .select(['webhook_id', 'number', 'row', 'excerpt'])
       .where((e) => e.or([e('row', 'is not', null), e('excerpt', '!=', '')]))
-      .where((e) =>
-        e.or([
-          e('webhook_id', '>', webhook_id),
-          e.and([e('webhook_id', '=', webhook_id), e('number', '>', number)]),
-        ]),
-      )
+      .where((e) => e(e.refTuple('webhook_id', 'number'), '>', e.tuple(e.val(webhook_id), e.val(number))))
       .orderBy('webhook_id')
       .orderBy('number')
       .limit(limit)
