@@ -117,6 +117,7 @@ test('history list - after missed events, a list with an older conversation that
   assert.equal(caughtUp(list(one(8), one(7, { state: 'open' })), newest, 2), 'open');
   assert.equal(caughtUp(list(one(7), one(6)), newest, 2), 'beyond');
   assert.equal(caughtUp(list(one(7)), newest, 3), 'current', 'all there are');
+  assert.equal(caughtUp(list(one(7, { state: 'open' })), newest, 3), 'open', 'with a filter for open ones');
 });
 
 test('history list - for a queue, the answering agent is the other side, else the queue', () => {

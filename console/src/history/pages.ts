@@ -61,17 +61,16 @@ export function arriving(data: Pages, some: readonly ConversationSummary[], quer
 }
 /**
  * What `newest`, the `most` newest conversations, say of a list whose events may have been missed: `beyond`, more were missed than were
- * read; `open`, one that the list shows as going on is older than they are and may have ended; `current`, neither.
+ * read; `open`, one that the list shows as going on is not among them, and may have ended; `current`, neither.
  */
 export function caughtUp(
   data: Pages,
   newest: readonly ConversationSummary[],
   most: number,
 ): 'current' | 'open' | 'beyond' {
-  if (newest.length < most) return 'current';
   const read = new Set(newest.map(({ id }) => id));
   const rows = rowsOf(data);
-  if (!rows.some(({ id }) => read.has(id))) return 'beyond';
+  if (newest.length === most && !rows.some(({ id }) => read.has(id))) return 'beyond';
   return rows.some(({ id, state }) => state === 'open' && !read.has(id)) ? 'open' : 'current';
 }
 /** Updates known conversations only. */
