@@ -4,6 +4,7 @@ import { Alert, Badge, Group, Modal, PasswordInput, Select, Text, TextInput } fr
 import { useQuery } from '@tanstack/react-query';
 import { useLocation } from 'wouter';
 import type { Connector, ConnectorFileInfo } from '@offhook/contract/connectors.ts';
+import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
@@ -119,6 +120,7 @@ interface FieldsProps extends FormProps {
 }
 function Fields({ connector, files, onClose }: FieldsProps): ReactNode {
   const client = useClient();
+  const attempt = useAttempt();
   const [, go] = useLocation();
   const [key, setKey] = useState(connector?.file ?? null);
   const [title, setTitle] = useState(connector?.title ?? '');
@@ -137,9 +139,9 @@ function Fields({ connector, files, onClose }: FieldsProps): ReactNode {
         ...(title.trim() !== '' && { title: title.trim() }),
         settings: Object.fromEntries(changed),
       };
-      return connector === null
-        ? client.connectors.create({ ...wanted, file: key ?? '' })
-        : client.connectors.change(connector.id, wanted);
+      if (connector !== null) return client.connectors.change(connector.id, wanted);
+      const fresh = { ...wanted, file: key ?? '' };
+      return attempt(fresh, (options) => client.connectors.create(fresh, options));
     },
     {
       renews: [CONNECTORS],

@@ -16,6 +16,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import type { PhonebookSource } from '@offhook/contract/phonebook-sources.ts';
+import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { Danger } from '../app/danger.tsx';
 import { formatDateTime, formatNumber } from '../app/format.ts';
@@ -39,6 +40,7 @@ interface FormProps {
 }
 function SourceForm({ source, onClose }: FormProps): ReactNode {
   const client = useClient();
+  const attempt = useAttempt();
   const [kind, setKind] = useState(source?.kind ?? 'carddav');
   const [ldap, setLdap] = useState(() => textsOf(source?.ldap ?? null));
   const [title, setTitle] = useState(source?.title ?? '');
@@ -50,9 +52,10 @@ function SourceForm({ source, onClose }: FormProps): ReactNode {
     () => {
       const settings = kind === 'ldap' && { ldap: settingsOf(ldap) };
       const wanted = { title, address, username, enabled, ...settings };
-      return source === null
-        ? client.phonebookSources.create({ ...wanted, kind, password })
-        : client.phonebookSources.change(source.id, { ...wanted, ...(password !== '' && { password }) });
+      if (source !== null)
+        return client.phonebookSources.change(source.id, { ...wanted, ...(password !== '' && { password }) });
+      const fresh = { ...wanted, kind, password };
+      return attempt(fresh, (options) => client.phonebookSources.create(fresh, options));
     },
     {
       renews: [SOURCES],

@@ -194,6 +194,11 @@ const NEW: FormFields = {
   blocked: false,
   shared: false,
 };
+const Merged = (): ReactNode => (
+  <Text size="sm" role="alert">
+    {t('merged')}
+  </Text>
+);
 interface FormProps {
   /** Null creates a customer. */
   readonly customer: Customer | null;
@@ -217,7 +222,7 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
   const [base, setBase] = useState(customer);
   const [merged, setMerged] = useState(false);
   const wanted = wantedOf(base, fields, numbers);
-  const attempt = useAttempt(JSON.stringify(wanted));
+  const attempt = useAttempt();
   /** After another person stored the customer: the form then has those changes, too, and can be saved. */
   async function merge(before: Customer): Promise<void> {
     const { customer: theirs } = await client.phonebook.get(before.id);
@@ -229,7 +234,8 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
   const set = (more: Partial<FormFields>): void => setFields((before) => ({ ...before, ...more }));
   const change = useChange(
     async () => {
-      if (base === null) return client.phonebook.create(wanted, { idempotency_key: attempt });
+      setMerged(false);
+      if (base === null) return attempt(wanted, (options) => client.phonebook.create(wanted, options));
       try {
         return await client.phonebook.replace(base.id, wanted, { if_match: base.version });
       } catch (error) {
@@ -315,7 +321,7 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
             onChange={(event) => set({ shared: event.currentTarget.checked })}
           />
         )}
-        {merged && <Text size="sm">{t('merged')}</Text>}
+        {merged && <Merged />}
       </ChangeForm>
     </Modal>
   );

@@ -85,14 +85,14 @@ function Note({ id }: { readonly id: string }): ReactNode {
   const queries = useQueryClient();
   const action = useAction();
   const [text, setText, clear] = useDraft(`${NOTE}${id}`);
-  const attempt = useAttempt(`${id} ${text}`);
+  const attempt = useAttempt();
   const [saved, setSaved] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   useShortcut('n', () => field.current?.focus());
   const label = t('save_note');
   const work = async (): Promise<void> => {
     if (text.trim() === '') return;
-    await client.conversations.addNote(id, text.trim(), { idempotency_key: attempt });
+    await attempt([id, text], (options) => client.conversations.addNote(id, text.trim(), options));
     setSaved(clear(text));
     await queries.invalidateQueries({ queryKey: ['conversation', id] });
   };

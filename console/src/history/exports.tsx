@@ -16,6 +16,7 @@ import {
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Download, FileSpreadsheet, X } from 'lucide-react';
 import type { Export, ExportsReply } from '@offhook/contract/exports.ts';
+import { useAttempt } from '../app/attempt.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
 import { useOnce } from '../app/once.ts';
@@ -115,6 +116,7 @@ function Body({ filters, scope }: Props): ReactNode {
   const client = useClient();
   const me = useMe();
   const queries = useQueryClient();
+  const attempt = useAttempt();
   const [format, setFormat] = useState<'csv' | 'xlsx'>('csv');
   const files = useQuery({
     queryKey: KEY,
@@ -130,8 +132,10 @@ function Body({ filters, scope }: Props): ReactNode {
   const again = (): Promise<void> => queries.invalidateQueries({ queryKey: KEY });
   const filter = exportFilterOf(filters, scope, me.extension, serverNow());
   const change = useOnce({
-    mutationFn: (gone: Export | null): Promise<unknown> =>
-      gone === null ? client.exports.create({ format, filter }) : client.exports.remove(gone.id),
+    mutationFn(gone: Export | null): Promise<unknown> {
+      if (gone !== null) return client.exports.remove(gone.id);
+      return attempt([format, filter], (options) => client.exports.create({ format, filter }, options));
+    },
     onSettled: again,
   });
   const beyond = beyondExport(filters);

@@ -30,12 +30,12 @@ export function Notes({ conversation: { id, notes } }: Props): ReactNode {
   const me = useMe();
   const supervisor = useMay('supervisor');
   const [text, setText, clear] = useDraft(`note.${id}`);
-  const attempt = useAttempt(`${id} ${text}`);
+  const attempt = useAttempt();
   const empty = text.trim() === '';
   const shown = (): Promise<void> => queries.invalidateQueries({ queryKey: ['conversation'] });
   const add = useOnce({
     async mutationFn() {
-      await client.conversations.addNote(id, text.trim(), { idempotency_key: attempt });
+      await attempt([id, text], (options) => client.conversations.addNote(id, text.trim(), options));
       return text;
     },
     async onSuccess(sent) {

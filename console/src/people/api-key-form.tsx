@@ -13,6 +13,7 @@ import {
 } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ApiKey, Scope } from '@offhook/contract/keys.ts';
+import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
 import { fromLocal, toLocal } from '../app/local-time.ts';
@@ -84,6 +85,7 @@ interface FormProps {
 }
 export function ApiKeyForm({ apiKey, onMade, onClose }: FormProps): ReactNode {
   const client = useClient();
+  const attempt = useAttempt();
   const [name, setName] = useState(apiKey?.name ?? '');
   const [scopes, setScopes] = useState<readonly string[]>(apiKey?.scopes ?? []);
   const [queues, setQueues] = useState<readonly string[] | null>(apiKey?.queues ?? null);
@@ -102,7 +104,8 @@ export function ApiKeyForm({ apiKey, onMade, onClose }: FormProps): ReactNode {
         extensions: extensions === null ? null : [...extensions],
         expires_at: fromLocal(expires),
       };
-      if (apiKey === null) return (await client.apiKeys.create(wanted)).key;
+      if (apiKey === null)
+        return (await attempt(wanted, (options) => client.apiKeys.create(wanted, options))).key;
       await client.apiKeys.change(apiKey.id, wanted);
       return null;
     },

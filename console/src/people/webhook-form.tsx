@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { EventType } from '@offhook/contract/events.ts';
 import type { TopicNoun } from '@offhook/contract/stream.ts';
 import type { Webhook } from '@offhook/contract/webhooks.ts';
+import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
 import { useChange } from '../app/page-parts.tsx';
@@ -39,6 +40,7 @@ interface FormProps {
 }
 export function WebhookForm({ webhook, onMade, onClose }: FormProps): ReactNode {
   const client = useClient();
+  const attempt = useAttempt();
   const [url, setUrl] = useState(webhook?.url ?? '');
   const [description, setDescription] = useState(webhook?.description ?? '');
   const [topics, setTopics] = useState<string[]>(webhook?.topics ?? []);
@@ -52,7 +54,7 @@ export function WebhookForm({ webhook, onMade, onClose }: FormProps): ReactNode 
         topics,
         types: types.length === 0 ? null : (types as EventType[]),
       };
-      if (webhook === null) return client.webhooks.create(wanted);
+      if (webhook === null) return attempt(wanted, (options) => client.webhooks.create(wanted, options));
       await client.webhooks.change(webhook.id, wanted);
       return null;
     },

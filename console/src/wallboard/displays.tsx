@@ -15,6 +15,7 @@ import {
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Copy, Monitor } from 'lucide-react';
 import type { Board, DisplayKey, NewBoard } from '@offhook/contract/boards.ts';
+import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { formatAgo, formatDateTime } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
@@ -40,18 +41,20 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
   const client = useClient();
   const queries = useQueryClient();
   const [name, setName] = useState('');
-  const [days, setDays] = useState<string | null>(null);
+  // As shown, so that a repeat after a lost answer is the same request.
+  const [ends] = useState(() => DAYS.map((count) => new Date(serverNow() + count * DAY_MS).toISOString()));
+  const [expires_at, setExpiry] = useState<string | null>(null);
+  const attempt = useAttempt();
   const again = (): Promise<void> => queries.invalidateQueries({ queryKey: ['display-keys', board.id] });
   const keys = useQuery({
     queryKey: ['display-keys', board.id],
     queryFn: ({ signal }) => client.boards.displayKeys(board.id, signal),
   });
   const make = useOnce({
-    mutationFn: () =>
-      client.boards.createDisplayKey(board.id, {
-        name: name.trim(),
-        expires_at: days === null ? null : new Date(serverNow() + Number(days) * DAY_MS).toISOString(),
-      }),
+    mutationFn() {
+      const wanted = { name: name.trim(), expires_at };
+      return attempt(wanted, (options) => client.boards.createDisplayKey(board.id, wanted, options));
+    },
     onSuccess: async () => {
       setName('');
       await again();
@@ -80,13 +83,10 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
           <Select
             label={e('display_expiry')}
             placeholder={e('display_never')}
-            value={days}
-            onChange={setDays}
+            value={expires_at}
+            onChange={setExpiry}
             clearable
-            data={DAYS.map((count) => ({
-              value: String(count),
-              label: formatDateTime(serverNow() + count * DAY_MS),
-            }))}
+            data={ends.map((value) => ({ value, label: formatDateTime(value) }))}
             w={220}
           />
           <Button type="submit" loading={make.isPending}>
@@ -185,8 +185,12 @@ interface SaveFirstProps {
 export function SaveFirst({ from, onSaved, onClose }: SaveFirstProps): ReactNode {
   const client = useClient();
   const [name, setName] = useState(from.name);
+  const attempt = useAttempt();
   const save = useOnce({
-    mutationFn: () => client.boards.create({ ...from, name }),
+    mutationFn() {
+      const wanted = { ...from, name };
+      return attempt(wanted, (options) => client.boards.create(wanted, options));
+    },
     onSuccess: ({ board }) => onSaved(board),
   });
   return (

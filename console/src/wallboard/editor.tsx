@@ -19,6 +19,7 @@ import { Plus } from 'lucide-react';
 import { useLocation } from 'wouter';
 import { OffhookError } from '@offhook/client';
 import type { Board, BoardMetric, NewBoard } from '@offhook/contract/boards.ts';
+import { useAttempt } from '../app/attempt.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
@@ -49,10 +50,11 @@ function useSave(board: Board | null, draft: Draft, onDone: () => void) {
   const queries = useQueryClient();
   const [, go] = useLocation();
   const [version, setVersion] = useState(board?.version);
+  const attempt = useAttempt();
   const save = useOnce({
     mutationFn: () =>
       board === null
-        ? client.boards.create(draft)
+        ? attempt(draft, (options) => client.boards.create(draft, options))
         : client.boards.replace(board.id, draft, { if_match: version }),
     onSuccess: async (reply) => {
       queries.setQueryData(['board', reply.board.id], reply);
