@@ -1,9 +1,10 @@
 /** What is half filled in stays, whatever else the page reads or others store meanwhile. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { buildFirst, clientOf, close, hasValue, signedIn } from './rig.ts';
+import { buildFirst, clientOf, close, focusIsOn, hasValue, signedIn } from './rig.ts';
 
 const CUSTOMER = { name: 'Ada Lovelace', numbers: [{ number: '030 901820' }], shared: true };
 
@@ -33,12 +34,72 @@ describe('kept edits', () => {
     const { id } = customer;
     await api.phonebook.replace(id, { ...CUSTOMER, company: 'Analytical Engines' });
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await dialog.getByText('The changes of the other user are now in this form').waitFor();
+    const merged = dialog.getByRole('alert').getByText('The changes of the other user are now in this form');
+    await merged.waitFor();
     await hasValue(dialog.getByRole('textbox', { name: 'Company' }), 'Analytical Engines');
+    const path = '**/phonebook/customers/*';
+    await page.route(path, (route) =>
+      route.request().method() === 'PUT' ? route.abort() : route.continue(),
+    );
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('The service cannot be reached').waitFor();
+    await page.unroute(path);
+    assert.equal(await merged.count(), 0, 'nothing was merged this time');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'hidden' });
     const { customer: now } = await api.phonebook.get(id);
     assert.deepEqual([now.company, now.note], ['Analytical Engines', 'Wants an offer']);
+    await close(page);
+  });
+
+  /** Holds the next change below this path until the returned function is called. */
+  async function held(page: Page, path: string): Promise<() => void> {
+    const answer = Promise.withResolvers<void>();
+    await page.route(path, async (route) => {
+      if (route.request().method() !== 'GET') await answer.promise;
+      await route.continue();
+    });
+    return answer.resolve;
+  }
+
+  test('configuration - what is typed while a save runs stays, and can be saved', async () => {
+    const page = await signedIn(site(), browser(), '1001', { path: '/admin/config/queues/sales' });
+    const title = page.locator('[id="field.title"]');
+    const save = page.getByRole('button', { name: 'Save in the draft' });
+    await title.fill('First');
+    const answer = await held(page, '**/config/draft/changes');
+    await save.click();
+    await title.fill('Second');
+    answer();
+    await page.getByText('Saved in the draft').waitFor();
+    await until('the save is over', async () => (await save.getAttribute('data-loading')) === null);
+    await hasValue(title, 'Second');
+    const api = await clientOf(site(), '1001');
+    assert.equal((await api.config.get('queues', 'sales')).object.title, 'First');
+    await save.click();
+    await until(
+      'the save is over',
+      async () => (await save.getAttribute('data-loading')) === null && (await save.isDisabled()),
+    );
+    assert.equal((await api.config.get('queues', 'sales')).object.title, 'Second');
+    await close(page);
+  });
+
+  test('account - what is typed while the own calls are saved stays, with the focus', async () => {
+    const page = await signedIn(site(), browser(), '1006', { path: '/account' });
+    const form = page.getByRole('region', { name: 'My calls' });
+    const [busy, unanswered] = [
+      form.getByLabel('Forward when busy to'),
+      form.getByLabel('Forward when unanswered to'),
+    ];
+    await busy.fill('10 (07)');
+    const answer = await held(page, '**/extensions/1006/features');
+    await form.getByRole('button', { name: 'Save call settings' }).click();
+    await unanswered.fill('1008');
+    answer();
+    await hasValue(busy, '1007', 'as it is stored');
+    await hasValue(unanswered, '1008');
+    await focusIsOn(page, unanswered);
     await close(page);
   });
 

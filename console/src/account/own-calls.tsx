@@ -1,5 +1,4 @@
 /** A person's settings for its own calls: do not disturb, forwards, and the devices that ring, with times. */
-import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Checkbox, Group, NumberInput, Stack, Switch, TextInput } from '@mantine/core';
 import type { TextInputProps } from '@mantine/core';
@@ -10,12 +9,19 @@ import { ChangeForm } from '../app/change-form.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Read } from '../app/states.tsx';
+import { useFields } from '../app/use-fields.ts';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('account');
 
 const KINDS: readonly PhoneKind[] = ['desk', 'softphone', 'mobile'];
 const kindsOf = (mode: PhoneMode): string[] => (mode === 'all' ? [...KINDS] : mode.split(','));
+const fieldsOf = ({ allowed_phone_mode, ...others }: Features) => ({
+  ...others,
+  // Empty while it is typed.
+  cf_noanswer_timeout: others.cf_noanswer_timeout as number | string,
+  phone_modes: kindsOf(allowed_phone_mode),
+});
 const KEY = ['account', 'features'];
 
 interface ForwardProps extends Pick<TextInputProps, 'label' | 'description' | 'flex' | 'value'> {
@@ -28,27 +34,18 @@ const Forward = ({ onNumber, ...field }: ForwardProps): ReactNode => (
 function Fields({ features }: { readonly features: Features }): ReactNode {
   const client = useClient();
   const queries = useQueryClient();
-  const [dnd, setDnd] = useState(features.dnd_enabled);
-  const [forward, setForward] = useState(features.call_forward_number);
-  const [busy, setBusy] = useState(features.cf_busy_number);
-  const [unanswered, setUnanswered] = useState(features.cf_noanswer_number);
-  const [seconds, setSeconds] = useState<number | string>(features.cf_noanswer_timeout);
-  const [kinds, setKinds] = useState(kindsOf(features.allowed_phone_mode));
-  const change = useOnce<Features, undefined>({
-    mutationFn: async () => {
-      const reply = await client.features.set(features.extension, {
-        dnd_enabled: dnd,
-        call_forward_number: forward,
-        cf_busy_number: busy,
-        cf_noanswer_number: unanswered,
-        cf_noanswer_timeout: Number(seconds),
-        phone_modes: kinds,
-      });
-      return reply.features;
+  const { fields, set, saved } = useFields(fieldsOf(features));
+  const kinds = fields.phone_modes;
+  const change = useOnce<unknown, undefined>({
+    async mutationFn() {
+      const { extension, ...wanted } = fields;
+      const seconds = Number(fields.cf_noanswer_timeout);
+      const reply = await client.features.set(extension, { ...wanted, cf_noanswer_timeout: seconds });
+      // Shows numbers in the service's stored form.
+      saved(fields, fieldsOf(reply.features));
     },
     onSuccess: async () => {
       notifications.show({ message: t('calls_saved'), color: 'green' });
-      // Shows numbers in the service's stored form.
       await queries.invalidateQueries({ queryKey: KEY });
       await queries.invalidateQueries({ queryKey: ['presence'] });
     },
@@ -58,22 +55,26 @@ function Fields({ features }: { readonly features: Features }): ReactNode {
       <Switch
         label={t('dnd')}
         description={t('dnd_text')}
-        checked={dnd}
-        onChange={(event) => setDnd(event.currentTarget.checked)}
+        checked={fields.dnd_enabled}
+        onChange={(event) => set({ dnd_enabled: event.currentTarget.checked })}
       />
       <Forward
         label={t('forward_always')}
         description={t('forward_hint')}
-        value={forward}
-        onNumber={setForward}
+        value={fields.call_forward_number}
+        onNumber={(call_forward_number) => set({ call_forward_number })}
       />
-      <Forward label={t('forward_busy')} value={busy} onNumber={setBusy} />
+      <Forward
+        label={t('forward_busy')}
+        value={fields.cf_busy_number}
+        onNumber={(cf_busy_number) => set({ cf_busy_number })}
+      />
       <Group align="flex-end" wrap="wrap">
         <Forward
           label={t('forward_unanswered')}
           flex="1 1 16rem"
-          value={unanswered}
-          onNumber={setUnanswered}
+          value={fields.cf_noanswer_number}
+          onNumber={(cf_noanswer_number) => set({ cf_noanswer_number })}
         />
         <NumberInput
           label={t('ring_seconds')}
@@ -81,14 +82,14 @@ function Fields({ features }: { readonly features: Features }): ReactNode {
           min={5}
           max={120}
           w={150}
-          value={seconds}
-          onChange={setSeconds}
+          value={fields.cf_noanswer_timeout}
+          onChange={(cf_noanswer_timeout) => set({ cf_noanswer_timeout })}
         />
       </Group>
       <Checkbox.Group
         label={t('ringing')}
         value={kinds}
-        onChange={setKinds}
+        onChange={(phone_modes) => set({ phone_modes })}
         error={kinds.length === 0 ? t('no_ringing') : undefined}
       >
         <Stack gap="xs" mt="xs">
@@ -109,5 +110,5 @@ export function OwnCalls(): ReactNode {
     queryFn: async ({ signal }) => (await client.features.get(extension, signal)).features,
     staleTime: 0,
   });
-  return <Read of={read}>{(features) => <Fields key={JSON.stringify(features)} features={features} />}</Read>;
+  return <Read of={read}>{(features) => <Fields features={features} />}</Read>;
 }

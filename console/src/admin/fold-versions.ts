@@ -1,6 +1,6 @@
 /** Changes of several versions together: the first `before` and the last `after` of every field. */
 import type { ObjectChange } from '@offhook/contract/config-applies.ts';
-import { equal } from './schema.ts';
+import { equal } from '../app/merge.ts';
 
 type FieldChange = ObjectChange['fields'][number];
 /** `versions`: the changes of each, the oldest first. */

@@ -8,6 +8,7 @@ import {
 } from '@offhook/contract/config-fields.ts';
 import { CONFIG_KINDS, CONFIG_SECRETS } from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+import { equal, merged } from '../app/merge.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 /** Type of a field; `most` is the limit of a list. */
@@ -194,14 +195,6 @@ function rangeOf(kind: ConfigKind, path: readonly PropertyKey[]): { min: number;
     : null;
 }
 
-export const equal = (a: unknown, b: unknown): boolean => stable(a) === stable(b);
-const stable = (value: unknown): string =>
-  JSON.stringify(value, (_name, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  ) ?? 'undefined';
-
 /** Fields changed differently on both sides since `base`, and the merge of mine over theirs. */
 export function rebased(
   base: Fields,
@@ -213,7 +206,7 @@ export function rebased(
   const own = changed(mine);
   const foreign = changed(theirs);
   return {
-    values: { ...theirs, ...Object.fromEntries(own.map((name) => [name, mine[name]])) },
+    values: merged(base, mine, theirs),
     theirs: foreign.filter((name) => !own.includes(name)),
     both: own.filter((name) => foreign.includes(name) && !equal(mine[name], theirs[name])),
   };

@@ -1,17 +1,19 @@
 /** The form of one object: its input, stored in this browser until it is saved, and concurrent changes by others. */
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import type { QueryClient } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigChange } from '@offhook/contract/config.ts';
+import { useAttempt } from '../app/attempt.ts';
 import { useDraft } from '../app/draft.ts';
+import { equal, merged } from '../app/merge.ts';
 import { useClient } from '../app/session.tsx';
 import { objectQuery, textOf, useRenewed } from './data.ts';
 import type { AnyObject } from './data.ts';
 import { focusField } from './form-context.ts';
-import { equal, mistakesOf, newOf, rebased } from './schema.ts';
+import { mistakesOf, newOf, rebased } from './schema.ts';
 import type { Fields, Mistake } from './schema.ts';
 
 /** A change of a secret: a given value, a generated one, or none. It is never stored in the browser. */
@@ -29,6 +31,11 @@ interface Kept {
   readonly base: Fields;
   readonly values: Fields;
 }
+type Stored = Pick<AnyObject, 'etag' | 'object'>;
+const unsavedText = (values: Fields, { etag, object }: Stored): string =>
+  equal(values, object) ? '' : JSON.stringify({ etag, base: object, values } satisfies Kept);
+const storedOf = (kept: Kept | null, read: Stored): Stored =>
+  kept === null ? read : { etag: kept.etag, object: kept.base };
 function keptOf(text: string): Kept | null {
   try {
     return text === '' ? null : (JSON.parse(text) as Kept);
@@ -48,12 +55,19 @@ interface Options {
   readonly copy?: Fields | undefined;
 }
 type Secrets = Readonly<Record<string, SecretWish>>;
+interface Inputs {
+  readonly values: Fields;
+  readonly secrets: Secrets;
+}
 function withSecrets(values: Fields, secrets: Secrets): Fields {
   const given = Object.entries(secrets).flatMap(([name, wish]) =>
     wish.is === 'give' && wish.value !== '' ? [[name, wish.value] as const] : [],
   );
   return { ...values, ...Object.fromEntries(given) };
 }
+/** Wishes that are not among `sent`. */
+const newSecrets = (sent: Secrets, wishes: Secrets): Secrets =>
+  Object.fromEntries(Object.entries(wishes).filter(([name, wish]) => sent[name] !== wish));
 /** Fields named by a refusal of the service. */
 function refusedFields({ code, problem }: OffhookError, kind: ConfigKind, key: string): Mistake[] {
   if (code === 'name_taken') return [{ path: CONFIG_KINDS[kind].key, text: 'taken', detail: '' }];
@@ -69,11 +83,14 @@ function changesOf(put: Extract<ConfigChange, { op: 'put' }>, secrets: Secrets):
   return [put, { op: 'patch', kind, key, patch: Object.fromEntries(cleared) as Fields }];
 }
 /** The saved object; as it was sent if it cannot be read now, because a failed read is no failed save. */
-const readSaved = (
-  queries: QueryClient,
-  query: ReturnType<typeof objectQuery>,
-  sent: AnyObject,
-): Promise<AnyObject> => queries.fetchQuery({ ...query, staleTime: 0 }).catch(() => sent);
+const readSaved = (queries: QueryClient, query: ReturnType<typeof objectQuery>, sent: AnyObject) =>
+  queries.fetchQuery({ ...query, staleTime: 0 }).catch(() => sent);
+/** The value of the latest render, for the end of work that began before it. */
+function useNow<T>(value: T): { readonly current: T } {
+  const now = useRef(value);
+  now.current = value;
+  return now;
+}
 export function useObjectForm({ kind, current, copy }: Options) {
   const client = useClient();
   const queries = useQueryClient();
@@ -82,7 +99,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
   const start = useMemo(() => current?.object ?? { ...newOf(kind), ...copy }, [current, kind, copy]);
   const [draft, setDraft, clearDraft] = useDraft(`config.${kind}.${current?.key ?? ''}`);
   const [kept] = useState(() => keptOf(draft));
-  const [base, setBase] = useState({ etag: kept?.etag ?? current?.etag ?? '', object: kept?.base ?? start });
+  const [base, setBase] = useState(() => storedOf(kept, { etag: current?.etag ?? '', object: start }));
   const [values, setValues] = useState<Fields>(kept?.values ?? start);
   const [secrets, setSecrets] = useState<Secrets>({});
   const [mistakes, setMistakes] = useState<readonly Mistake[]>([]);
@@ -90,33 +107,32 @@ export function useObjectForm({ kind, current, copy }: Options) {
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const [busy, setBusy] = useState(false);
   const dirty = !equal(values, base.object) || Object.keys(secrets).length > 0;
+  const attempt = useAttempt();
+  const now = useNow<Inputs>({ values, secrets });
 
-  function adopt(fresh: AnyObject): void {
-    setBase({ etag: fresh.etag, object: fresh.object });
-    setValues(fresh.object);
-    setSecrets({});
+  function show(next: Fields, saved: Stored): void {
+    setValues(next);
+    setDraft(unsavedText(next, saved));
+  }
+  /** Shows an object that was read; with `sent`, the inputs that it was saved from, those that changed since then stay. */
+  function adopt(fresh: AnyObject, sent: Inputs = now.current): void {
+    setBase(fresh);
+    show(merged(sent.values, now.current.values, fresh.object), fresh);
+    setSecrets((wishes) => newSecrets(sent.secrets, wishes));
     setConflict(null);
     setError(null);
     setMistakes([]);
-    clearDraft();
   }
   useEffect(() => {
     if (current === null || current.etag === base.etag) return;
     if (equal(current.object, base.object)) setBase({ etag: current.etag, object: base.object });
     else if (!dirty) adopt(current);
-    else {
-      const { theirs, both } = rebased(base.object, values, current.object);
-      setConflict({ current, theirs, both });
-    }
+    else setConflict({ current, ...rebased(base.object, values, current.object) });
     // Runs only when the object itself changed.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [current]);
 
-  function change(next: Fields): void {
-    setValues(next);
-    const kept: Kept = { etag: base.etag, base: base.object, values: next };
-    setDraft(equal(next, base.object) ? '' : JSON.stringify(kept));
-  }
+  const change = (next: Fields): void => show(next, base);
   function wrong(found: readonly Mistake[]): void {
     setMistakes(found);
     const [first] = found;
@@ -133,6 +149,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
   }
   /** Null if it was not saved; the form shows the reasons. */
   async function save(): Promise<Saved | null> {
+    const sent: Inputs = { values, secrets };
     const object = withSecrets(values, secrets);
     setError(null);
     const own = mistakesOf(kind, object);
@@ -144,12 +161,13 @@ export function useObjectForm({ kind, current, copy }: Options) {
       : changesOf({ op: 'put', ...saved, key: current.key, create: false, if_match: base.etag }, secrets);
     setBusy(true);
     try {
-      const reply = await client.config.change(changes);
+      const reply = await attempt(changes, (options) => client.config.change(changes, {}, options));
       clearDraft();
       const key = current?.key ?? textOf(object, CONFIG_KINDS[kind].key);
+      const query = objectQuery(client, kind, key);
       const shown = isNew
         ? Promise.resolve(start).then(setValues)
-        : readSaved(queries, objectQuery(client, kind, key), { ...current, object: values }).then(adopt);
+        : readSaved(queries, query, { ...current, object: values }).then((fresh) => adopt(fresh, sent));
       // Not awaited: new secrets are shown once, and a lost page would lose them.
       void shown.then(() => setBusy(false)).then(renew);
       return { key, secrets: reply.secrets.find((s) => s.kind === kind && s.key === key)?.secrets ?? {} };
@@ -181,11 +199,8 @@ export function useObjectForm({ kind, current, copy }: Options) {
     conflict,
     keepMine: (): void => {
       if (conflict === null) return;
-      const { etag, object } = conflict.current;
-      const next = rebased(base.object, values, object).values;
-      setBase({ etag, object });
-      setValues(next);
-      setDraft(JSON.stringify({ etag, base: object, values: next } satisfies Kept));
+      setBase(conflict.current);
+      show(merged(base.object, values, conflict.current.object), conflict.current);
       setConflict(null);
       setError(null);
     },

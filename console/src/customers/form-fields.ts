@@ -1,5 +1,6 @@
 /** Fields of the form of a customer. Pure, without texts of a language. */
 import type { Customer, NewCustomer } from '@offhook/contract/phonebook.ts';
+import { equal, merged } from '../app/merge.ts';
 
 export interface NumberRow {
   readonly key: number;
@@ -44,14 +45,9 @@ export const fieldsOf = (customer: Customer): FormFields => ({
 });
 export const rowsOf = (numbers: Customer['numbers']): readonly NumberRow[] =>
   numbers.map((row, key) => ({ key, number: row.number, label: row.label ?? '' }));
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 /** Merges a customer that another person stored meanwhile: fields changed in this form since `base` stay, the others are `theirs`. */
-export function mergedFields(base: Customer, mine: FormFields, theirs: Customer): FormFields {
-  const [was, is] = [fieldsOf(base), fieldsOf(theirs)];
-  const names = Object.keys(is) as (keyof FormFields)[];
-  const own = names.filter((name) => !same(mine[name], was[name])).map((name) => [name, mine[name]]);
-  return { ...is, ...(Object.fromEntries(own) as Partial<FormFields>) };
-}
+export const mergedFields = (base: Customer, mine: FormFields, theirs: Customer): FormFields =>
+  merged(fieldsOf(base), mine, fieldsOf(theirs));
 /** The same for the numbers, which are one field. */
 export function mergedRows(
   base: Customer,
@@ -59,7 +55,7 @@ export function mergedRows(
   theirs: Customer,
 ): readonly NumberRow[] {
   const plain = (rows: readonly NumberRow[]) => rows.map(({ number, label }) => [number, label]);
-  return same(plain(mine), plain(rowsOf(base.numbers))) ? rowsOf(theirs.numbers) : mine;
+  return equal(plain(mine), plain(rowsOf(base.numbers))) ? rowsOf(theirs.numbers) : mine;
 }
 
 const textOf = (value: string): string | null => value.trim() || null;

@@ -6,6 +6,7 @@ import type { WebhookSettingsReply } from '@offhook/contract/webhooks.ts';
 import { Ask } from '../app/danger.tsx';
 import { useClient } from '../app/session.tsx';
 import { Read } from '../app/states.tsx';
+import { useFields } from '../app/use-fields.ts';
 import { Section, useChange } from '../app/page-parts.tsx';
 import { wordsOf } from '../app/words.ts';
 
@@ -13,15 +14,20 @@ const t = wordsOf('webhooks');
 
 function TargetsForm({ settings }: { readonly settings: WebhookSettingsReply['settings'] }): ReactNode {
   const client = useClient();
-  const [targets, setTargets] = useState<string[]>(settings.private_targets);
+  const { private_targets } = settings;
+  const { fields, set, saved } = useFields({ private_targets });
+  const targets = fields.private_targets;
   const [asked, setAsked] = useState(false);
-  const change = useChange(() => client.webhooks.setSettings({ private_targets: targets }), {
+  const change = useChange(() => client.webhooks.setSettings(fields), {
     renews: ['webhook-settings', 'webhooks'],
     done: () => t('targets_saved'),
-    onDone: () => setAsked(false),
+    onDone(stored) {
+      saved(fields, { private_targets: stored.settings.private_targets });
+      setAsked(false);
+    },
   });
-  const added = targets.filter((one) => !settings.private_targets.includes(one));
-  const removed = settings.private_targets.filter((one) => !targets.includes(one));
+  const added = targets.filter((one) => !private_targets.includes(one));
+  const removed = private_targets.filter((one) => !targets.includes(one));
   return (
     <form
       onSubmit={(event) => {
@@ -36,7 +42,7 @@ function TargetsForm({ settings }: { readonly settings: WebhookSettingsReply['se
           description={t('private_targets_hint')}
           placeholder="10.1.0.0/16"
           value={targets}
-          onChange={setTargets}
+          onChange={(next) => set({ private_targets: next })}
         />
         {settings.fixed_targets.length > 0 && (
           <Text size="sm" c="dimmed">
@@ -74,9 +80,7 @@ export function PrivateTargets(): ReactNode {
   });
   return (
     <Section title={t('private_section')} text={t('private_text')}>
-      <Read of={read}>
-        {(settings) => <TargetsForm key={JSON.stringify(settings)} settings={settings} />}
-      </Read>
+      <Read of={read}>{(settings) => <TargetsForm settings={settings} />}</Read>
     </Section>
   );
 }
