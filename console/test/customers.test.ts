@@ -107,7 +107,7 @@ describe('customers', () => {
     // Another page was faster: what it wrote is not lost.
     await client.phonebook.replace(made.id, { name: 'Ayşe', shared: true }, { if_match: made.version });
     await form.getByRole('button', { name: 'Save' }).click();
-    await form.getByRole('alert').waitFor();
+    await form.getByRole('alert').getByText('It was changed by another user').waitFor();
     await form.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('heading', { level: 1, name: 'Ayşe' }).waitFor();
     await page.getByRole('button', { name: 'Delete' }).click();
