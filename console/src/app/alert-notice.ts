@@ -33,7 +33,7 @@ interface Notice {
   readonly title: string;
   readonly message: string;
   readonly color: string;
-  /** Notices with a higher one are shown before those of actions, whose own is 0. */
+  /** Order of notices: those with a higher number are shown first; notices of actions have 0. */
   readonly priority: number;
 }
 function noticeOf(event: Alert): Notice {

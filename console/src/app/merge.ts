@@ -8,7 +8,7 @@ const stable = (value: unknown): string =>
       : inner,
   ) ?? 'undefined';
 
-/** `theirs`, with the fields that differ between `base` and `mine` as in `mine`. */
+/** Returns `theirs`, with those fields of `mine` that differ from `base`. */
 export function merged<T extends object>(base: T, mine: T, theirs: T): T {
   const names = Object.keys({ ...base, ...mine }) as (keyof T)[];
   const own = names.filter((name) => !equal(base[name], mine[name])).map((name) => [name, mine[name]]);

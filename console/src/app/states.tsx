@@ -49,7 +49,7 @@ interface ReadProps<T> {
   };
   readonly children: (data: T) => ReactNode;
 }
-/** What a query has read. The failure of a later read is shown above it and takes nothing away, such as a form that is being filled in. */
+/** Data that a query has read. If a later read fails, the error is above the data, so that a form keeps what is typed in it. */
 export const Read = <T,>({ of, children }: ReadProps<T>): ReactNode => (
   <>
     {of.isError && <Failure error={of.error} onRetry={() => void of.refetch()} />}

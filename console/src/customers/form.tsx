@@ -223,7 +223,7 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
   const [merged, setMerged] = useState(false);
   const wanted = wantedOf(base, fields, numbers);
   const attempt = useAttempt();
-  /** After another person stored the customer: the form then has those changes, too, and can be saved. */
+  /** Call it after another person stored the customer: it merges those changes into the form, which can then be saved. */
   async function merge(before: Customer): Promise<void> {
     const { customer: theirs } = await client.phonebook.get(before.id);
     setFields((mine) => mergedFields(before, mine, theirs));
