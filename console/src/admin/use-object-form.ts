@@ -1,5 +1,5 @@
 /** The form of one object: its input, stored in this browser until it is saved, and concurrent changes by others. */
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import type { QueryClient } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
@@ -10,6 +10,7 @@ import { useAttempt } from '../app/attempt.ts';
 import { useDraft } from '../app/draft.ts';
 import { equal, merged } from '../app/merge.ts';
 import { useClient } from '../app/session.tsx';
+import { useLatest } from '../app/use-latest.ts';
 import { objectQuery, textOf, useRenewed } from './data.ts';
 import type { AnyObject } from './data.ts';
 import { focusField } from './form-context.ts';
@@ -65,7 +66,7 @@ function withSecrets(values: Fields, secrets: Secrets): Fields {
   );
   return { ...values, ...Object.fromEntries(given) };
 }
-/** Wishes that are not among `sent`. */
+/** Wishes that were made or changed after `sent`. */
 const newSecrets = (sent: Secrets, wishes: Secrets): Secrets =>
   Object.fromEntries(Object.entries(wishes).filter(([name, wish]) => sent[name] !== wish));
 /** Fields named by a refusal of the service. */
@@ -85,12 +86,6 @@ function changesOf(put: Extract<ConfigChange, { op: 'put' }>, secrets: Secrets):
 /** The saved object; as it was sent if it cannot be read now, because a failed read is no failed save. */
 const readSaved = (queries: QueryClient, query: ReturnType<typeof objectQuery>, sent: AnyObject) =>
   queries.fetchQuery({ ...query, staleTime: 0 }).catch(() => sent);
-/** The value of the latest render, for the end of work that began before it. */
-function useNow<T>(value: T): { readonly current: T } {
-  const now = useRef(value);
-  now.current = value;
-  return now;
-}
 export function useObjectForm({ kind, current, copy }: Options) {
   const client = useClient();
   const queries = useQueryClient();
@@ -108,13 +103,13 @@ export function useObjectForm({ kind, current, copy }: Options) {
   const [busy, setBusy] = useState(false);
   const dirty = !equal(values, base.object) || Object.keys(secrets).length > 0;
   const attempt = useAttempt();
-  const now = useNow<Inputs>({ values, secrets });
+  const now = useLatest<Inputs>({ values, secrets });
 
   function show(next: Fields, saved: Stored): void {
     setValues(next);
     setDraft(unsavedText(next, saved));
   }
-  /** Shows an object that was read; with `sent`, the inputs that it was saved from, those that changed since then stay. */
+  /** Shows an object that was read. `sent` are the inputs from which it was saved; inputs that changed since then stay. */
   function adopt(fresh: AnyObject, sent: Inputs = now.current): void {
     setBase(fresh);
     show(merged(sent.values, now.current.values, fresh.object), fresh);

@@ -1,8 +1,9 @@
 /** Conversation events: one stream for each topic, shared by every part of the page that listens. */
-import { useEffect, useRef } from 'react';
+import { useEffect } from 'react';
 import type { Client } from '@offhook/client';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { useSession } from './session.tsx';
+import { useLatest } from './use-latest.ts';
 
 /** `history` is that of the whole site, which supervisors may read. */
 export type ConversationTopic = 'history' | 'history/mine';
@@ -53,11 +54,10 @@ function listen(client: Client, topic: ConversationTopic, listener: Listener): (
 /** Listens while a person is signed in; a new `listener` replaces the previous one. */
 export function useConversationEvents(topic: ConversationTopic, listener: Listener): void {
   const { client, state } = useSession();
-  const now = useRef(listener);
-  now.current = listener;
+  const now = useLatest(listener);
   const signedIn = state.is === 'in';
   useEffect(
     () => (signedIn ? listen(client, topic, (conversation) => now.current(conversation)) : undefined),
-    [client, topic, signedIn],
+    [client, topic, signedIn, now],
   );
 }

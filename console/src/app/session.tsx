@@ -13,6 +13,7 @@ import { LiveContext, createLive } from './live.ts';
 import type { Live } from './live.ts';
 import { learnTime, onJump } from './now.ts';
 import { Queries } from './queries.ts';
+import { useLatest } from './use-latest.ts';
 import { language } from './words.ts';
 
 export type Me = LoginResult['user'];
@@ -122,8 +123,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
       if (error instanceof OffhookError && error.status === 403) check.current();
     }),
   );
-  const here = useRef(state);
-  here.current = state;
+  const here = useLatest(state);
   const [{ client, asking, live }] = useState(() =>
     createParts(() => {
       const now = here.current;

@@ -1,7 +1,8 @@
 /** Events for one part of a page. */
-import { useEffect, useRef } from 'react';
+import { useEffect } from 'react';
 import type { StreamItem, StreamState } from '@offhook/client';
 import { useSession } from './session.tsx';
+import { useLatest } from './use-latest.ts';
 
 interface StreamUse {
   readonly snapshot?: boolean;
@@ -14,8 +15,7 @@ interface StreamUse {
  */
 export function useStream(topics: string, use: StreamUse): void {
   const { client, state } = useSession();
-  const now = useRef(use);
-  now.current = use;
+  const now = useLatest(use);
   const { snapshot = false } = use;
   const signedIn = state.is === 'in';
   useEffect(() => {
@@ -30,5 +30,5 @@ export function useStream(topics: string, use: StreamUse): void {
       for await (const item of stream) await now.current.onItem(item);
     })().catch(() => undefined);
     return () => stream.close();
-  }, [client, topics, snapshot, signedIn]);
+  }, [client, topics, snapshot, signedIn, now]);
 }

@@ -7,6 +7,7 @@ import type { ConversationsReply } from '@offhook/contract/conversation-list.ts'
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { useConversationEvents } from '../app/conversation-events.ts';
 import { useClient } from '../app/session.tsx';
+import { useLatest } from '../app/use-latest.ts';
 import type { ListQuery, Scope } from './filters.ts';
 import { arriving, caughtUp, rowsOf, without } from './pages.ts';
 
@@ -95,8 +96,7 @@ export function useConversations(query: ListQuery, scope: Scope): Conversations 
 
   const buffer = useRef<ConversationSummary[]>([]);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const arriveNow = useRef(arrive);
-  arriveNow.current = arrive;
+  const arriveNow = useLatest(arrive);
   useEffect(
     () => () => {
       clearTimeout(timer.current);

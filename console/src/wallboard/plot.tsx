@@ -5,6 +5,7 @@ import { useComputedColorScheme } from '@mantine/core';
 import uPlot from 'uplot';
 import { formatNumber, formatTime } from '../app/format.ts';
 import type { Interval } from './series.ts';
+import { useLatest } from '../app/use-latest.ts';
 import { wordsOf } from '../app/words.ts';
 import styles from './board.module.css';
 
@@ -40,8 +41,7 @@ export function Plot({ rows }: { readonly rows: readonly Interval[] }): ReactNod
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const scheme = useComputedColorScheme();
-  const shown = useRef(rows);
-  shown.current = rows;
+  const shown = useLatest(rows);
   useEffect(() => {
     const node = box.current;
     if (node === null) return;
@@ -110,7 +110,7 @@ export function Plot({ rows }: { readonly rows: readonly Interval[] }): ReactNod
       made.destroy();
       plot.current = null;
     };
-  }, [scheme]);
+  }, [scheme, shown]);
   useEffect(() => plot.current?.setData(dataOf(rows)), [rows]);
   const total = (of: 'answered' | 'abandoned'): string =>
     formatNumber(rows.reduce((sum, row) => sum + row[of], 0));
