@@ -9,12 +9,7 @@ import { packSdk } from '../../scripts/pack-sdk.ts';
 import { packSimulator } from '../../scripts/pack-simulator.ts';
 
 const SAMPLE = path.resolve(import.meta.dirname, '../../client/sample');
-/** Of the processor: the time on the clock is that of a machine which does other work as well. */
-const MOST_MS = 10_000;
-const PRINT_USAGE =
-  'data:text/javascript,process.on("exit",()=>console.error(JSON.stringify(process.cpuUsage())))';
-
-test('sample - the tests of an integration run on the packed SDK and simulator in less than ten seconds', async (t) => {
+test('sample - the tests of an integration run on the packed SDK and simulator', async (t) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-sample-'));
   t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
   fs.cpSync(SAMPLE, folder, { recursive: true });
@@ -23,18 +18,11 @@ test('sample - the tests of an integration run on the packed SDK and simulator i
   const run = promisify(execFile);
   const install = ['install', '--offline', '--no-audit', '--no-fund', ...packages];
   await run('npm', install, { cwd: folder });
-  const began = performance.now();
   // As a program of its own, not as a part of the test run that starts it.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const args = ['--no-experimental-strip-types', '--import', PRINT_USAGE, '--test', '--test-isolation=none'];
-  const { stdout, stderr } = await run(process.execPath, [...args, '--test-reporter=tap'], {
-    cwd: folder,
-    env,
-  }).catch((error: { stdout: string }) => assert.fail(error.stdout));
-  const ms = Math.round(performance.now() - began);
-  const { user, system } = JSON.parse(stderr) as NodeJS.CpuUsage;
+  const args = ['--no-experimental-strip-types', '--test', '--test-isolation=none', '--test-reporter=tap'];
+  const { stdout } = await run(process.execPath, args, { cwd: folder, env }).catch(
+    (error: { stdout: string }) => assert.fail(error.stdout),
+  );
   assert.match(stdout, /^# pass 5$/m, stdout);
-  const worked = Math.round((user + system) / 1000);
-  t.diagnostic(`${ms} ms, ${worked} ms of the processor`);
-  assert.ok(worked < MOST_MS, `${worked} ms`);
 });
