@@ -43,7 +43,7 @@ const MOST_SHOWN = 60;
 /** Limit of each look at a page whose wait has failed, in milliseconds. */
 const LOOK_MS = 2_000;
 
-/** What a page shows now: its alerts in one line, and its dialogs and main part as roles and names. */
+/** What a page shows now: its alerts in one line, and its dialogs, its panel and its main part as roles and names. */
 export async function shownBy(page: Page): Promise<{ readonly alerts: string; readonly parts: string }> {
   // A page that is closed or no longer runs answers nothing.
   const within = <T>(work: Promise<readonly T[]>): Promise<readonly T[]> =>
@@ -51,6 +51,7 @@ export async function shownBy(page: Page): Promise<{ readonly alerts: string; re
   const alerts = await within(page.locator('[role=alert]').allInnerTexts());
   const found = [
     ...(await within(page.locator('[role=dialog]').all())),
+    ...(await within(page.getByRole('complementary').all())),
     ...(await within(page.locator('main').all())),
   ];
   const parts = found.length > 0 ? found : [page.locator('body')];
