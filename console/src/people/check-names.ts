@@ -20,6 +20,7 @@ export const CHECK_NAMES = [
   'trunk_servers',
   'ldap',
   'connectors',
+  'push',
   'journal',
   'store',
   'records',

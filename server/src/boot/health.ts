@@ -7,6 +7,7 @@ import type { Connectors } from '../features/connectors/feature.ts';
 import type { createDirectory } from '../features/pbx-config/directory.ts';
 import type { PathChecks } from '../features/path-check/service.ts';
 import type { PhonebookSourceService } from '../features/phonebook/sync/service.ts';
+import type { Push } from '../features/push/service.ts';
 import type { CallControlFeature } from '../features/calls/feature.ts';
 import type { History } from '../features/history/feature.ts';
 import { certificateCheck } from './certificate-check.ts';
@@ -66,6 +67,7 @@ export interface Watched {
   readonly trunkServers: Pick<TrunkServerLookup, 'finding'>;
   readonly pathChecks: Pick<PathChecks, 'finding'>;
   readonly ldap: Pick<LdapServer, 'finding'>;
+  readonly push: Pick<Push, 'finding'>;
   readonly clock: Clock;
 }
 function engineChecks({
@@ -316,6 +318,7 @@ export const checksOf = (watched: Watched): readonly Check[] => [
       return Promise.resolve({ ok: troubles.length === 0, detail: troubles.join('; ') });
     },
   },
+  { name: 'push', needed: false, run: () => Promise.resolve(watched.push.finding()) },
   ...machineChecks(watched),
 ];
 export function addGauges(

@@ -12,8 +12,11 @@ export interface Pushed {
   /** `performance.now()` of its arrival. */
   readonly at: number;
 }
-/** `silent` never answers; a number is that status with its documented reason. */
-export type Mood = 'works' | 'silent' | number;
+/**
+ * `silent` never answers; a number is that status with its documented reason. `bad token` and `bad value`: FCM's
+ * documented answers 400 to a token that is none, and to a value of another field.
+ */
+export type Mood = 'works' | 'silent' | 'bad token' | 'bad value' | number;
 export interface PushService extends AsyncDisposable {
   readonly url: string;
   /** Private key in PEM of the account that it accepts. */
@@ -22,8 +25,8 @@ export interface PushService extends AsyncDisposable {
   /** Tokens of the sign-in that were issued (FCM), or those that were presented (APNs). */
   readonly tokens: string[];
   mood: Mood;
-  /** Called with each push before its answer. */
-  onPush: (pushed: Pushed) => void;
+  /** Called with each push; the answer waits for its end. */
+  onPush: (pushed: Pushed) => void | Promise<void>;
 }
 const PEM = { type: 'pkcs8', format: 'pem' } as const;
 
@@ -67,7 +70,7 @@ export async function startFcm(project = 'offhook-test'): Promise<PushService> {
   const server = http.createServer((request, response) => {
     const answer = (status: number, value: object): void =>
       void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
-    void bodyOf(request).then((text) => {
+    void bodyOf(request).then(async (text) => {
       if (request.url === '/token') {
         const form = new URLSearchParams(text);
         const claims = claimsOf(form.get('assertion') ?? '', key, 'RS256');
@@ -79,11 +82,12 @@ export async function startFcm(project = 'offhook-test'): Promise<PushService> {
         service.tokens.push(`ya29.${service.tokens.length + 1}`);
         return answer(200, { access_token: service.tokens.at(-1), expires_in: 3599, token_type: 'Bearer' });
       }
-      const error = (status: number): void => {
+      const error = (status: number, message = 'no', more: readonly object[] = []): void => {
         const details = [
           { '@type': 'type.googleapis.com/google.firebase.fcm.v1.FcmError', errorCode: FCM_CODES[status] },
+          ...more,
         ];
-        answer(status, { error: { code: status, status: FCM_CODES[status], message: 'no', details } });
+        answer(status, { error: { code: status, status: FCM_CODES[status], message, details } });
       };
       if (request.url !== `/v1/projects/${project}/messages:send`) return answer(404, {});
       if (request.headers.authorization !== `Bearer ${service.tokens.at(-1)}`) return error(401);
@@ -95,8 +99,17 @@ export async function startFcm(project = 'offhook-test'): Promise<PushService> {
         at: performance.now(),
       };
       service.pushed.push(pushed);
-      service.onPush(pushed);
+      await service.onPush(pushed);
       if (service.mood === 'silent') return undefined;
+      if (service.mood === 'bad token')
+        return error(400, 'The registration token is not a valid FCM registration token');
+      if (service.mood === 'bad value') {
+        const message = "Invalid value at 'message.data[0].value' (TYPE_STRING), 12";
+        const fieldViolations = [{ field: 'message.data[0].value', description: message }];
+        return error(400, message, [
+          { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations },
+        ]);
+      }
       if (service.mood !== 'works') return error(service.mood);
       return answer(200, { name: `projects/${project}/messages/1` });
     });
@@ -126,8 +139,11 @@ const APNS_REASONS: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailable',
 };
 /** APNs over HTTP/2 without TLS. */
-export async function startApns(team = 'TEAM123456', keyId = 'KEY1234567'): Promise<PushService> {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+export async function startApns(
+  team = 'TEAM123456',
+  keyId = 'KEY1234567',
+  { privateKey }: { privateKey: KeyObject } = generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+): Promise<PushService> {
   const key = createPublicKey(privateKey);
   const server = http2.createServer();
   const sessions = new Set<http2.ServerHttp2Session>();
@@ -141,7 +157,7 @@ export async function startApns(team = 'TEAM123456', keyId = 'KEY1234567'): Prom
       stream.respond({ ':status': status });
       stream.end(reason === undefined ? '' : JSON.stringify({ reason }));
     };
-    void bodyOf(stream).then((text) => {
+    void bodyOf(stream).then(async (text) => {
       const jwt = String(headers.authorization).replace(/^bearer /, '');
       const claims = claimsOf(jwt, key, 'ES256');
       if (claims?.['iss'] !== team || claims['kid'] !== keyId) return answer(403, 'InvalidProviderToken');
@@ -151,10 +167,11 @@ export async function startApns(team = 'TEAM123456', keyId = 'KEY1234567'): Prom
       const body = JSON.parse(text) as Record<string, unknown>;
       const pushed = { token, body, headers, at: performance.now() };
       service.pushed.push(pushed);
-      service.onPush(pushed);
+      await service.onPush(pushed);
       if (service.mood === 'silent') return undefined;
       if (service.mood === 'works') return answer(200);
-      return answer(service.mood, APNS_REASONS[service.mood]);
+      const status = typeof service.mood === 'number' ? service.mood : 400;
+      return answer(status, APNS_REASONS[status]);
     });
   });
   const service: PushService = {

@@ -19,13 +19,18 @@ const HOSTS = {
 const TOKEN_MS = 40 * 60_000;
 const MAX_ANSWER_BYTES = 4_096;
 const VOIP = /\.voip$/;
+/** The token is none of this environment. */
+const BAD_TOKEN = '400 BadDeviceToken';
 
 export interface ApnsDeps {
   readonly guard: Guard;
   readonly resolve: Resolve;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Addresses of the two services where not those of Apple. */
+  readonly hosts?: Readonly<Record<Environment, string>>;
 }
+type Environment = keyof typeof HOSTS;
 interface Answer {
   readonly status: number;
   readonly reason: string;
@@ -42,8 +47,27 @@ export class Apns implements Pusher {
     this.#deps = deps;
   }
   async push(message: PushMessage, signal: AbortSignal): Promise<PushResult> {
+    const { environment } = message.device;
+    const result = await this.#send(environment, message, signal);
+    if (result.detail !== BAD_TOKEN || this.#settings.base_url !== null) return result;
+    // The token is none, or the app named the wrong environment: only the service of the other one can tell.
+    const other = environment === 'production' ? 'sandbox' : 'production';
+    const second = await this.#send(other, message, signal);
+    const latency_ms = result.latency_ms + second.latency_ms;
+    if (second.detail === BAD_TOKEN) return { ...result, outcome: 'gone', latency_ms };
+    if (second.outcome === 'accepted')
+      return { ...second, detail: `the token is of the environment ${other}`, latency_ms };
+    return { ...result, latency_ms };
+  }
+  close(): void {
+    for (const session of this.#sessions.values()) session.destroy();
+    this.#sessions.clear();
+  }
+
+  async #send(environment: Environment, message: PushMessage, signal: AbortSignal): Promise<PushResult> {
     const began = performance.now();
-    const base = (this.#settings.base_url ?? HOSTS[message.device.environment]).replace(/\/$/, '');
+    const hosts = this.#deps.hosts ?? HOSTS;
+    const base = (this.#settings.base_url ?? hosts[environment]).replace(/\/$/, '');
     try {
       let answer = await this.#ask(base, message, signal);
       if (answer.status === 403 && answer.reason === 'ExpiredProviderToken') {
@@ -61,11 +85,6 @@ export class Apns implements Pusher {
       return failed('unavailable', messageOf(error), performance.now() - began);
     }
   }
-  close(): void {
-    for (const session of this.#sessions.values()) session.destroy();
-    this.#sessions.clear();
-  }
-
   #authorization(): string {
     const now = this.#deps.now();
     if (this.#token === null || now >= this.#token.until) {

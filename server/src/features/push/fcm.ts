@@ -25,6 +25,24 @@ function codeOf(value: unknown): string {
   return textOf(codes.find((code) => typeof code === 'string') ?? field(error, 'status'));
 }
 const passing = (status: number | null): boolean => status === null || status === 429 || status >= 500;
+/** Text of the error for a token that is none; the same code stands for a request that is wrong in another field. */
+const NO_TOKEN = /^the registration token is not a valid fcm registration token\b/i;
+/**
+ * True if the token never works again (firebase.google.com/docs/cloud-messaging/error-codes): the app was removed, or
+ * the text is no token. Where fields are named, only the token may be wrong.
+ */
+function isGone(status: number | null, code: string, value: unknown): boolean {
+  if (status === 404) return code === 'UNREGISTERED';
+  if (status !== 400 || code !== 'INVALID_ARGUMENT') return false;
+  const error = field(value, 'error');
+  const details = field(error, 'details');
+  const fields = (Array.isArray(details) ? details : []).flatMap((one) => {
+    const violations = field(one, 'fieldViolations');
+    return Array.isArray(violations) ? violations.map((violation) => field(violation, 'field')) : [];
+  });
+  if (fields.length > 0) return fields.every((name) => name === 'message.token');
+  return NO_TOKEN.test(textOf(field(error, 'message')));
+}
 
 export class Fcm implements Pusher {
   readonly #settings: FcmService;
@@ -73,7 +91,7 @@ export class Fcm implements Pusher {
     if (status === 200) return { outcome: 'accepted', detail: '', latency_ms };
     const code = codeOf(value);
     const detail = status === null ? (reason ?? kind) : `${status} ${code}`.trim();
-    if (status === 404 && code === 'UNREGISTERED') return { outcome: 'gone', detail, latency_ms };
+    if (isGone(status, code, value)) return { outcome: 'gone', detail, latency_ms };
     return { outcome: passing(status) ? 'unavailable' : 'refused', detail, latency_ms };
   }
   /** An access token, from memory while it lasts. */

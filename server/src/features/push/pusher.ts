@@ -10,7 +10,7 @@ export interface PushMessage {
 }
 export interface PushResult {
   readonly outcome: PushOutcome;
-  /** Empty where it was accepted. */
+  /** Empty where it was accepted as the app registered. */
   readonly detail: string;
   readonly latency_ms: number;
 }

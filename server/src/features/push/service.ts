@@ -1,4 +1,5 @@
 /** Apps of mobile phones that a call wakes by a push. */
+import { PUSH_PLATFORMS } from '@offhook/contract/push.ts';
 import type { PushDevice, PushPlatform, PushRegistration } from '@offhook/contract/push.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
@@ -119,6 +120,17 @@ export class Push {
   count(platform: PushPlatform): number {
     return [...this.#rows.values()].filter((row) => row.platform === platform).length;
   }
+  /** Wrong settings of push services and apps, as the last pushes found them. */
+  finding(): { readonly ok: boolean; readonly detail: string } {
+    const faults = PUSH_PLATFORMS.flatMap((platform) => {
+      const rows = [...this.#rows.values()].filter((row) => row.platform === platform);
+      const found = rows.flatMap((row) => this.services.fault(platform, row) ?? []);
+      return found.length === 0
+        ? []
+        : [`${platform}: ${[...new Set(found)].join(', ')} (${found.length} of ${rows.length} apps)`];
+    });
+    return { ok: faults.length === 0, detail: faults.join('; ') };
+  }
   /** Sends a test push to the apps of a person. Throws `not_found`. */
   async test(
     actor: Actor,
@@ -188,10 +200,14 @@ export class Push {
     data: Readonly<Record<string, string>>,
     life_seconds: number,
   ): Promise<PushResult> {
-    const result = await this.services.push(row.platform, { device: row, data, life_seconds });
-    // A registration that came meanwhile has another token.
-    if (result.outcome === 'gone' && this.#rows.get(row.session_id)?.token === row.token)
-      this.#forget([row.session_id]);
+    const { platform, app_id } = row;
+    const known = this.services.fault(platform, row);
+    const result = await this.services.push(platform, { device: row, data, life_seconds });
+    const error = this.services.fault(platform, row);
+    if (error !== null && error !== known)
+      this.#deps.log.warn({ platform, app_id, error }, 'a setting of a push service or of an app is wrong');
+    // The app may have registered again meanwhile, with a new token or because the old one is valid again.
+    if (result.outcome === 'gone' && this.#rows.get(row.session_id) === row) this.#forget([row.session_id]);
     return result;
   }
   /** Forgets the registrations of expired sessions: until then their people are shown as reachable, and calls wait for them. */

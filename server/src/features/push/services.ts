@@ -31,6 +31,8 @@ interface Running {
   readonly row: ServiceRow;
   readonly pusher: Pusher;
   readonly sent: PushService['sent'];
+  /** Why it refused the last push to an app that stays registered, by registration. */
+  readonly faults: WeakMap<PushMessage['device'], string>;
   lastError: PushService['last_error'];
 }
 /** Limit of one push: a later wake-up would miss the call. */
@@ -100,10 +102,18 @@ export class PushServices {
     if (running === undefined) return failed('refused', 'the site has no such push service');
     const signal = AbortSignal.any([this.#end.signal, AbortSignal.timeout(PUSH_MS)]);
     const result = await running.pusher.push(message, signal);
-    running.sent[result.outcome] += 1;
-    if (result.outcome !== 'accepted')
-      running.lastError = { at: rfc3339(this.#deps.clock.now()), detail: result.detail };
+    const { outcome, detail } = result;
+    running.sent[outcome] += 1;
+    if (detail !== '') running.lastError = { at: rfc3339(this.#deps.clock.now()), detail };
+    // A push service that is away says nothing about the settings.
+    if (outcome !== 'unavailable') running.faults.delete(message.device);
+    if (outcome === 'refused' || (outcome === 'accepted' && detail !== ''))
+      running.faults.set(message.device, detail);
     return result;
+  }
+  /** Wrong setting, of the site or the app, that the last push to a registration found; null for none. */
+  fault(platform: PushPlatform, device: PushMessage['device']): string | null {
+    return this.#running.get(platform)?.faults.get(device) ?? null;
   }
   close(): void {
     this.#end.abort();
@@ -131,7 +141,7 @@ export class PushServices {
       pusher = new Fcm(settings, (request, signal) => this.#transport.send(request, signal), now);
     } else pusher = new Apns(ApnsService.parse(given), { guard, resolve, now });
     const sent = { accepted: 0, gone: 0, refused: 0, unavailable: 0 };
-    this.#running.set(row.platform, { row, pusher, sent, lastError: null });
+    this.#running.set(row.platform, { row, pusher, sent, faults: new WeakMap(), lastError: null });
   }
   #shown(platform: PushPlatform, devices: number): PushService | undefined {
     const found = this.#running.get(platform);
