@@ -41,6 +41,8 @@ interface Pages {
   readonly entries: AsyncGenerator<LdapEntry | null>;
   /** First entry of the next page, already read from `entries`. */
   readonly ahead: LdapEntry;
+  /** Number of entries on the pages before. */
+  readonly before: number;
 }
 
 export class LdapConnection {
@@ -134,27 +136,31 @@ export class LdapConnection {
     if (search.scope > 3) throw new BerError('not a scope');
     if (!exists(search.base)) return { code: RESULT.noSuchObject };
     const { paged } = request;
-    let entries = entriesOf(source, search);
-    let ahead: LdapEntry | null = null;
-    if (paged !== null && paged.cookie !== '') {
-      const pages = this.#pages;
-      this.#pages = null;
-      if (pages === null || pages.cookie !== paged.cookie)
-        return { code: RESULT.unwillingToPerform, words: 'the pages before this one are forgotten' };
-      if (paged.size === 0) return { code: RESULT.success, cookie: '' };
-      ({ entries, ahead } = pages);
+    const first = { entries: entriesOf(source, search), ahead: null, before: 0 };
+    if (paged === null || paged.cookie === '') {
+      // RFC 2696, 3: a search whose entries fit into one page has none, so the server ignores the control.
+      const fits = search.sizeLimit > 0 && search.sizeLimit <= Math.min(paged?.size ?? 0, MOST_ENTRIES);
+      return await this.#list(fits ? { ...request, paged: null } : request, search, first);
     }
-    return await this.#list(request, search, entries, ahead);
+    const pages = this.#pages;
+    this.#pages = null;
+    if (pages === null || pages.cookie !== paged.cookie)
+      return { code: RESULT.unwillingToPerform, words: 'the pages before this one are forgotten' };
+    if (paged.size === 0) return { code: RESULT.success, cookie: '' };
+    return await this.#list(request, search, pages);
   }
   async #list(
     { id, paged }: Request,
     search: Search,
-    entries: AsyncGenerator<LdapEntry | null>,
-    ahead: LdapEntry | null,
+    { entries, ahead, before }: Omit<Pages, 'cookie' | 'ahead'> & { readonly ahead: LdapEntry | null },
   ): Promise<Result> {
     const { now, socket } = this.#options;
-    const wanted = search.sizeLimit === 0 ? MOST_ENTRIES : Math.min(search.sizeLimit, MOST_ENTRIES);
-    const most = paged === null ? wanted : Math.min(Math.max(paged.size, 1), MOST_PER_PAGE, wanted);
+    // The client limits its whole search (RFC 4511, 4.5.1.4), the service each answer.
+    const left = search.sizeLimit === 0 ? Infinity : Math.max(search.sizeLimit - before, 0);
+    const most = Math.min(
+      left,
+      paged === null ? MOST_ENTRIES : Math.min(Math.max(paged.size, 1), MOST_PER_PAGE),
+    );
     const until = now() + Math.min(search.timeLimit === 0 ? MOST_MS : search.timeLimit * 1_000, MOST_MS);
     let sent = 0;
     for (let entry = ahead; ; entry = null) {
@@ -166,8 +172,9 @@ export class LdapConnection {
       if (socket.destroyed) return { code: RESULT.unavailable };
       if (entry !== null && sent === most) {
         if (paged === null) return { code: RESULT.sizeLimitExceeded };
+        if (sent === left) return { code: RESULT.sizeLimitExceeded, cookie: '' };
         const cookie = String(++this.#cookies);
-        this.#pages = { cookie, entries, ahead: entry };
+        this.#pages = { cookie, entries, ahead: entry, before: before + sent };
         return { code: RESULT.success, cookie };
       }
       if (now() > until) return { code: RESULT.timeLimitExceeded };
