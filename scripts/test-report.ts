@@ -34,8 +34,9 @@ const noCounts = (): Counts => ({
 });
 /** Lines of output shown with a file's failures. */
 const KEPT_LINES = 150;
-/** Characters of one failure in the list at the end of the run: a CI log may be cut to its last 10,000. */
-const KEPT_AT_END = 700;
+/** Characters of the failures in the list at the end of the run, shared by all: a CI log may be cut to its last 10,000. */
+const KEPT_AT_END = 7_000;
+const LEAST_KEPT = 300;
 const SLOWEST = 10;
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 const indent = (text: string): string => text.replaceAll(/^(?=.)/gm, '    ');
@@ -73,7 +74,8 @@ export class Report {
     }
     if (failures.length > 0 && this.#results.length > 1) {
       this.#write('\nfailed:\n');
-      for (const failure of failures) this.#failure(failure, KEPT_AT_END);
+      const most = Math.max(LEAST_KEPT, Math.floor(KEPT_AT_END / failures.length));
+      for (const failure of failures) this.#failure(failure, most);
     }
     const totals = TOTALS.map((key) => `ℹ ${WORDS[key] ?? key} ${counts[key]}`);
     this.#write(`\n${[...totals, `ℹ duration_ms ${Math.round(ms)}`].join('\n')}\n`);

@@ -33,11 +33,9 @@ const limitOf = (args: readonly unknown[]): number =>
   (args.at(-1) as { timeout?: number } | undefined)?.timeout ?? PATIENCE_MS;
 const done = new WeakSet<object>();
 
-/** Puts what the page shows into an error; alerts come first, because a report may cut a long message. */
+/** Puts what the page and those beside it show into an error. */
 async function showPage(error: Error, page: Page): Promise<Error> {
-  const [first = '', ...rest] = error.message.split('\n');
-  const { alerts, parts } = await shownBy(page);
-  error.message = [first, `alerts: ${alerts}`, ...rest, `${page.url()} shows:`, parts].join('\n');
+  error.message += `\n${await shownBy(page)}`;
   return error;
 }
 

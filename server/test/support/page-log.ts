@@ -39,12 +39,24 @@ function watch(page: Page): void {
   page.on('console', (message) => add(`console ${message.type()}: ${message.text()}`));
 }
 /** Lines of a page, or of its dialogs, that are put into the error of a wait. */
-const MOST_SHOWN = 60;
+const MOST_SHOWN = 40;
 /** Limit of each look at a page whose wait has failed, in milliseconds. */
 const LOOK_MS = 2_000;
 
-/** What a page shows now: its alerts in one line, and its dialogs, its panel and its main part as roles and names. */
-export async function shownBy(page: Page): Promise<{ readonly alerts: string; readonly parts: string }> {
+/** What each page of this page's browser shows now, this one first: alerts in one line, and parts as roles and names. */
+export async function shownBy(page: Page): Promise<string> {
+  const all = page.context().browser()?.contexts() ?? [];
+  const others = all.flatMap((context) => context.pages()).filter((other) => other !== page);
+  const [own, ...rest] = await Promise.all([page, ...others].map(partsOf));
+  return [
+    `alerts: ${own!.alerts}`,
+    `${page.url()} shows:`,
+    own!.parts,
+    ...others.map((other, i) => `${other.url()} shows, with alerts ${rest[i]!.alerts}:\n${rest[i]!.parts}`),
+  ].join('\n');
+}
+/** Dialogs, panel and main part. */
+async function partsOf(page: Page): Promise<{ readonly alerts: string; readonly parts: string }> {
   // A page that is closed or no longer runs answers nothing.
   const within = <T>(work: Promise<readonly T[]>): Promise<readonly T[]> =>
     Promise.race([work.catch(() => []), wait(LOOK_MS, [], { ref: false })]);
