@@ -57,7 +57,8 @@ const mostOf = (t: SiteTrunk): ConfText =>
 
 /**
  * A trunk or server that neither rings nor refuses within this time is skipped if there is another one. The engine would wait 32 s
- * for one that failed after its last OPTIONS. A call abroad usually rings within 11 s (ITU-T E.721: 95 %).
+ * for one that failed after its last OPTIONS. A call abroad usually rings within 11 s (ITU-T E.721: 95 %). ADR 0046 has the reasons
+ * against a SIP timer.
  */
 const PATIENCE = whole(12, 'patience with a trunk', 1, 60);
 const PATIENCE_FOR_HELP = whole(5, 'patience during a call for help', 1, 60);
