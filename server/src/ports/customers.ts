@@ -39,13 +39,17 @@ export interface CustomerSources {
   /** Creates or updates shared customers of a source; equal ones are not written. Throws `limit_reached`. */
   store(source: string, customers: readonly SourceCustomer[], sync?: SourceSync): Promise<void>;
   remove(source: string, external_ids: readonly string[]): Promise<void>;
-  /** Deletes the customers of a source for which `isGone` is true; without it, all of them. */
-  removeAll(source: string, isGone?: (row: SourceRow) => boolean): Promise<void>;
-  /** Customers of the source, and those of them for which `is` is true. */
-  count(
+  /** Deletes all customers of a source. */
+  removeAll(source: string): Promise<void>;
+  /**
+   * Deletes the customers of a source for which `isGone` is true. If they are more than `most` of all, it deletes none
+   * and resolves with both numbers; else with null. `most`: null without a limit.
+   */
+  removeSome(
     source: string,
-    is: (row: SourceRow) => boolean,
-  ): Promise<{ readonly all: number; readonly found: number }>;
+    isGone: (row: SourceRow) => boolean,
+    most: ((all: number) => number) | null,
+  ): Promise<{ readonly all: number; readonly found: number } | null>;
 }
 /** The phonebook, for features that show numbers. */
 export interface Customers {

@@ -9,7 +9,7 @@ const sourceOf = (connector: number): string => `${CONNECTOR_SOURCE}${connector}
 export class PhonebookWriter {
   readonly #customers: CustomerSources;
   readonly #e164: (number: string) => string | null;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay = new Set<Promise<unknown>>();
   constructor(customers: CustomerSources, e164: (number: string) => string | null) {
     this.#customers = customers;
     this.#e164 = e164;
@@ -43,8 +43,8 @@ export class PhonebookWriter {
     return this.#run(this.#customers.remove(sourceOf(connector), ids));
   }
   /**
-   * Deletes customers that the sync did not name and that were not stored after its start (`since`). If they are more
-   * than `most` of all, it deletes none and returns both numbers; else null. `most`: null without a limit.
+   * Deletes customers that the sync did not name and that were not stored after its start (`since`), at most `most`
+   * (`removeSome`).
    */
   async removeOthers(
     connector: number,
@@ -52,14 +52,8 @@ export class PhonebookWriter {
     since: number,
     most: ((all: number) => number) | null,
   ): Promise<{ readonly all: number; readonly found: number } | null> {
-    const source = sourceOf(connector);
     const isGone = (row: SourceRow): boolean => !named.has(row.id) && row.updated_at < since;
-    if (most !== null) {
-      const counted = await this.#customers.count(source, isGone);
-      if (counted.found > most(counted.all)) return counted;
-    }
-    await this.#run(this.#customers.removeAll(source, isGone));
-    return null;
+    return await this.#run(this.#customers.removeSome(sourceOf(connector), isGone, most));
   }
   removeAll(connector: number): Promise<void> {
     return this.#run(this.#customers.removeAll(sourceOf(connector)));
@@ -68,10 +62,10 @@ export class PhonebookWriter {
   async idle(): Promise<void> {
     await Promise.allSettled(this.#underWay);
   }
-  async #run(work: Promise<void>): Promise<void> {
+  async #run<T>(work: Promise<T>): Promise<T> {
     this.#underWay.add(work);
     try {
-      await work;
+      return await work;
     } finally {
       this.#underWay.delete(work);
     }

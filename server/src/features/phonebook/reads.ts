@@ -19,6 +19,11 @@ export interface Match {
 /** Reads of customers by id, person and number. */
 export function readsIn(db: Kysely<Tables>) {
   const customers = () => db.selectFrom('customers').selectAll();
+  const origins = () =>
+    db
+      .selectFrom('customers')
+      .select(['id', 'source', 'external_id', 'updated_at'])
+      .where('person_id', '=', EVERYONE);
   return {
     /** Number of customers of each person; 0 is the shared ones. */
     async counts(): Promise<Map<number, number>> {
@@ -117,14 +122,8 @@ export function readsIn(db: Kysely<Tables>) {
     newestWith: (person: number, keys: readonly string[]) => newestWith(db, person, keys),
     /** Origin of the shared customers, oldest first. */
     origins: (after: number, limit: number) =>
-      db
-        .selectFrom('customers')
-        .select(['id', 'source', 'external_id', 'updated_at'])
-        .where('person_id', '=', EVERYONE)
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(limit)
-        .execute(),
+      origins().where('id', '>', after).orderBy('id').limit(limit).execute(),
+    originsOf: (ids: readonly number[]) => origins().where('id', 'in', ids).execute(),
   };
 }
 async function pageOf(

@@ -65,7 +65,10 @@ function withNumbers(known: CustomerRow | undefined, more: CustomerRow['numbers'
 }
 
 export interface SourcesOptions extends Omit<Checks, 'report'> {
-  readonly store: Pick<PhonebookStore, 'origins' | 'removeAll' | 'storeAll' | 'withExternalIds'>;
+  readonly store: Pick<
+    PhonebookStore,
+    'origins' | 'originsOf' | 'removeAll' | 'storeAll' | 'withExternalIds'
+  >;
   readonly clock: Clock;
   readonly changes: Pick<Changes, 'imported' | 'removed'>;
   readonly room: Room;
@@ -153,24 +156,28 @@ export function createSources(options: SourcesOptions): LineSources {
         storeSome(source, some.map(read), sync && { sync, ids: some.map(({ external_id }) => external_id) }),
       ),
     remove: (source, ids) => inParts(ids, async (some) => removeRows(await knownOf(source, some))),
-    async count(source, is) {
-      let [all, found] = [0, 0];
+    async removeSome(source, isGone, most) {
+      let all = 0;
+      const gone: number[] = [];
       for (let after: number | undefined = 0; after !== undefined;) {
         const rows = await store.origins(after, ORIGINS_AT_ONCE);
         for (const row of rows) {
           if (row.source !== source) continue;
           all += 1;
-          if (is(row)) found += 1;
+          if (isGone(row)) gone.push(row.id);
         }
         after = rows.at(-1)?.id;
       }
-      return { all, found };
+      if (most !== null && gone.length > most(all)) return { all, found: gone.length };
+      // A lookup may have stored some of them since.
+      await inParts(gone, async (ids) => removeRows((await store.originsOf(ids)).filter(isGone)));
+      return null;
     },
-    async removeAll(source, isGone = () => true) {
+    async removeAll(source) {
       for (let after: number | null = 0; after !== null;)
         after = await writes.run(async (): Promise<number | null> => {
           const rows = await store.origins(after!, ORIGINS_AT_ONCE);
-          await removeRows(rows.filter((row) => row.source === source && isGone(row)));
+          await removeRows(rows.filter((row) => row.source === source));
           return rows.at(-1)?.id ?? null;
         });
     },
