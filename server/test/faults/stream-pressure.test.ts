@@ -11,7 +11,6 @@ import vm from 'node:vm';
 import { openMemoryJournal } from '../../src/adapters/memory/journal-store.ts';
 import { openSqliteJournal } from '../../src/adapters/sqlite/journal.ts';
 import { ServiceError } from '../../src/core/errors.ts';
-import { stalledMs } from '../support/pressure.ts';
 import { offer, presence, streamRig } from '../support/stream-rig.ts';
 import type { StreamRig } from '../support/stream-rig.ts';
 import { until } from '../support/until.ts';
@@ -45,29 +44,38 @@ async function subscribed(
 
 test('stream pressure - a client that never reads is closed with 4408, holds no memory, and others are not affected', async (t) => {
   const rig = await streamRig(t, PATIENT);
+  const good = await subscribed(rig, 'supervisor', ['queues']);
+  const commit = async (): Promise<void> => {
+    rig.commit(...Array.from({ length: 10 }, () => offer('support', '1003', BIG)));
+    const { head } = rig.journal;
+    await until(`event ${head} at the good one`, () => good.frames.length === head + 2, { every: 1 });
+  };
+  const client = await subscribed(rig, 'supervisor', ['queues']);
+  client.freeze();
+  for (let i = 0; rig.figure('offhook_stream_too_slow') === 0; i += 1) {
+    assert.ok(i < 200, 'it was not given up');
+    await commit();
+  }
+  // At once: ten seconds after it was given up its connection is cut off, with what it was sent.
+  client.socket.resume();
+  assert.equal((await client.closed()).code, 4408);
+
   const frozen = await Promise.all(
     Array.from({ length: 8 }, () => subscribed(rig, 'supervisor', ['queues'])),
   );
   for (const one of frozen) one.freeze();
-  const [client] = frozen;
-  const good = await subscribed(rig, 'supervisor', ['queues']);
   let most = 0;
   const before = await held();
   for (let i = 1; i <= 100; i += 1) {
-    rig.commit(...Array.from({ length: 10 }, () => offer('support', '1003', BIG)));
-    await until(`events to ${i * 10} at the good one`, () => good.frames.length === i * 10 + 2, { every: 1 });
-    // Soon after it is given up: ten seconds later its connection is cut off, with what it was sent.
-    if (rig.figure('offhook_stream_too_slow') === frozen.length) client!.socket.resume();
+    await commit();
     if (i % 25 === 0) most = Math.max(most, (await held()) - before);
   }
-  assert.equal(good.seqs().length, 1000);
+  assert.equal(good.seqs().length, rig.journal.head);
   t.diagnostic(`${Math.round(most / 1024)} KiB held for 8 who do not read and for their own ends`);
   assert.ok(most < 8 * 1024 * 1024, `${most} bytes`);
-  await until('all of them given up', () => rig.figure('offhook_stream_too_slow') === 8);
+  await until('all of them given up', () => rig.figure('offhook_stream_too_slow') === 1 + frozen.length);
   assert.equal(rig.figure('offhook_stream_clients'), 1);
-  client!.socket.resume();
-  assert.equal((await client!.closed()).code, 4408);
-  const seqs = client!.seqs();
+  const seqs = client.seqs();
   assert.deepEqual(
     seqs,
     Array.from({ length: seqs.length }, (_, i) => i + 1),
@@ -77,7 +85,7 @@ test('stream pressure - a client that never reads is closed with 4408, holds no 
   again.send({ op: 'subscribe', id: 1, topics: ['queues'], cursor: seqs.at(-1) });
   await again.next('resumed');
   assert.deepEqual(again.seqs().at(0), seqs.length + 1);
-  assert.equal(again.seqs().length, 1000 - seqs.length, 'and it resumes with the last seq');
+  assert.equal(again.seqs().length, rig.journal.head - seqs.length, 'and it resumes with the last seq');
 });
 
 test('stream pressure - from a client that never reads replies, no more requests are read', async (t) => {
@@ -192,15 +200,15 @@ test('stream pressure - heartbeats move the cursor, and a silent client is close
     client.frames.some((f) => f.op === 'heartbeat' && f.scanned === 2),
   );
   assert.equal((await client.next('heartbeat')).time, new Date(rig.clock.now()).toISOString());
-  const [began, stalled] = [performance.now(), stalledMs()];
+  const heartbeats = (one: WsClient): number => one.frames.filter(({ op }) => op === 'heartbeat').length;
+  const before = heartbeats(dead);
   dead.freeze();
   dead.socket.resume();
   await dead.closed();
-  const took = performance.now() - began;
-  // Without the time in which the machine let this process wait.
-  const waited = stalledMs() - stalled;
-  assert.ok(took > 900 && took - waited < 11_000, `${took} ms, ${waited} of them stalled`);
-  await wait(2_000);
+  const sent = heartbeats(dead) - before;
+  assert.ok(sent >= 1 && sent <= 3, `closed after ${sent} heartbeats`);
+  const heard = heartbeats(client);
+  await until('more heartbeats than a silent client gets', () => heartbeats(client) > heard + 3);
   assert.equal(client.close, null, 'who answers pings stays');
   assert.equal(rig.figure('offhook_stream_clients'), 1);
 });
@@ -297,9 +305,8 @@ test('stream pressure - 5,000 clients that return at once all get their snapshot
     },
     { ms: 300_000, every: 100, seen: () => ({ late: late.size }) },
   );
-  t.diagnostic(
-    `5,000 live again after ${Math.round(performance.now() - began)} ms; states made ${rig.taken} times`,
-  );
+  const took = Math.round(performance.now() - began);
+  t.diagnostic(`5,000 live again after ${took} ms; states made ${rig.taken} times`);
   for (const [i, client] of clients.entries()) {
     const text = client.text();
     const seqs = [...text.matchAll(/"seq":(\d+)/g)].map((m) => Number(m[1]));
@@ -312,41 +319,37 @@ test('stream pressure - 5,000 clients that return at once all get their snapshot
       `client ${i} from ${start}`,
     );
   }
-  // 2,500 clients request it: those within one interval share the state.
-  assert.ok(rig.taken < 1_000, `the state was made ${rig.taken} times`);
+  // 2,500 clients request it: those within one interval of 50 ms share the state.
+  assert.ok(rig.taken <= took / 50 + 2, `the state was made ${rig.taken} times in ${took} ms`);
 });
 
 test('stream pressure - 100,000 missed events reach one client, and others do not wait for it', async (t) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-resume-'));
   t.after(() => rm(folder, { recursive: true }));
-  const rig = await streamRig(t, { store: openSqliteJournal(path.join(folder, 'journal.db')) });
+  const store = openSqliteJournal(path.join(folder, 'journal.db'));
+  const rig = await streamRig(t, { store });
   const note = 'y'.repeat(150);
   for (let i = 0; i < 100; i += 1)
     rig.journal.append(Array.from({ length: 1_000 }, () => offer('support', '1003', note)));
   const other = await subscribed(rig, 'user', ['presence']);
   const client = await rig.open('supervisor');
-  const began = performance.now();
-  const used = process.cpuUsage();
+  const reads = t.mock.method(store, 'read');
   client.send({ op: 'subscribe', id: 1, topics: ['queues'], cursor: 0 });
   await client.next('event');
-  const [asked, stalled] = [performance.now(), stalledMs()];
+  const before = client.frames.length;
   rig.commit(presence('1005'));
+  await once(other.socket, 'data');
+  const meanwhile = client.frames.length - before;
   await other.next('event');
-  // Without the time in which the machine let this process wait.
-  const waited = performance.now() - asked - (stalledMs() - stalled);
   await client.next('resumed');
-  const ms = performance.now() - began;
-  const { user, system } = process.cpuUsage(used);
-  const cpu = (user + system) / 1_000;
+  const rows = reads.mock.calls.reduce((sum, { result }) => sum + (result?.length ?? 0), 0);
   const seqs = client.seqs();
   assert.equal(seqs.length, 100_000);
   assert.deepEqual([seqs[0], seqs.at(-1)], [1, 100_000]);
-  t.diagnostic(
-    `100,000 events in ${Math.round(ms)} ms, ${Math.round(cpu)} ms of them work at both ends, another client waited ${Math.round(waited)} ms`,
-  );
-  // 2.1 to 3.4 s on a busy machine; the bench (resume) measures the figure, this limit only catches quadratic cost.
-  assert.ok(cpu < 12_000, `${cpu} ms`);
-  assert.ok(waited < 3_000, `${waited} ms`);
+  t.diagnostic(`${rows} rows read, ${meanwhile} events before that of another client`);
+  // The bench (resume) measures the time.
+  assert.ok(rows < 120_000, `${rows} rows were read`);
+  assert.ok(meanwhile < 20_000, `another client waited for ${meanwhile} events`);
 });
 
 test('stream pressure - a journal that cannot be read for a while loses nothing', async (t) => {
