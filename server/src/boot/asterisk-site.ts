@@ -30,18 +30,15 @@ import { AcmeRenewal, acmeFiles } from '../adapters/certificates/acme/renewal.ts
 import { CertificateKeeper } from '../adapters/certificates/keeper.ts';
 import { watchEngine } from '../adapters/asterisk/watch.ts';
 import { messageOf } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { EngineSite } from '../ports/engine-site.ts';
+import type { Common } from '../ports/common.ts';
 import type { Config } from './config.ts';
 import { AsteriskExchange } from './exchange.ts';
 import { siteKey, siteSecret } from './site-key.ts';
 import { turnLogin } from '../features/sessions/turn.ts';
 
-export interface EngineSiteOptions {
+export interface EngineSiteOptions extends Common<'clock' | 'log'> {
   readonly config: Config;
-  readonly log: Log;
-  readonly clock: Clock;
   /** Receives lines for the terminal. */
   readonly say: (line: string) => void;
   /** Called right before a command is sent to the engine; throws where another node may lead the site. */

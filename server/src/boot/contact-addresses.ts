@@ -1,8 +1,8 @@
 /** Desk phones behind the SIP proxy over a failover: stored by the node that leads, registered at the engines of the others. */
 import { messageOf } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EngineSite } from '../ports/engine-site.ts';
+import type { Common } from '../ports/common.ts';
 import type { LogHolder } from '../ports/site-log.ts';
 import type { ContactAddress, SiteNodes } from '../ports/site-nodes.ts';
 
@@ -32,12 +32,10 @@ function changes(
 }
 const secondsOf = (clock: Clock): number => Math.floor(clock.now() / 1_000);
 
-export interface AddressesDeps {
+export interface AddressesDeps extends Common<'clock' | 'log'> {
   readonly nodes: SiteNodes;
   readonly engineSite: Pick<EngineSite, 'contactAddresses' | 'registerAddresses' | 'exchange'>;
   readonly holder: LogHolder;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 /** Stores the phones of the engine of the node that leads. */
 export class AddressKeeper {

@@ -84,6 +84,7 @@ export async function createEngineSide(parts: EngineParts, stack: AsyncDisposabl
   });
   stack.defer(() => waking.close());
   return {
+    common: { audit, clock, directory, live: live.view, log, publish: loop.publish, store },
     waking,
     sipSecurity,
     blocks,

@@ -33,21 +33,19 @@ import { ServiceError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { bracketed } from '../core/networks.ts';
 import type { CertificateState } from '../ports/certificates.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { Site } from '../ports/site.ts';
 import type { EngineConfig } from '../ports/engine-config.ts';
 import type { Speak } from '../ports/speech.ts';
 import type { Exchange, ExchangeStart, Finding, PackageAge } from '../ports/engine-site.ts';
+import type { Common } from '../ports/common.ts';
 
-export interface ExchangeOptions {
+export interface ExchangeOptions extends Common<'clock' | 'log'> {
   readonly config: Config;
   readonly instance: Instance;
   readonly certificates: CertificateKeeper;
   readonly siteKey: Buffer;
   /** See `EngineConfigOptions.here`. */
   readonly here?: ((site: Site) => Site) | undefined;
-  readonly log: Log;
-  readonly clock: Clock;
   /** Lines for people. */
   readonly say: (line: string) => void;
 }

@@ -53,37 +53,25 @@ export interface Features extends CallParts, CallFeatures, ConfigFeatures {}
 export type ConfigFeatures = Awaited<ReturnType<typeof createConfigFeatures>>;
 
 export const createAgentFeature = (parts: RecordParts): Promise<Agents> => {
-  const { audit, clock, config, directory, engine, live, log, loop, store } = parts;
+  const { common, config, engine, loop } = parts;
   return createAgents({
+    ...common,
     engine,
-    live,
     tell: loop.tell,
-    directory,
-    audit,
-    store,
-    clock,
-    log,
     noAnswerLimit: config.noAnswerLimit,
     unreachableMs: config.unreachableSeconds * 1000,
   });
 };
 
 const createCalls = (parts: CallParts): Promise<CallControlFeature> => {
-  const { audit, clock, config, directory, engine, live, log, loop, store } = parts;
-  const { recordings, sessions, siteConsole } = parts;
+  const { common, config, directory, engine, loop, recordings, sessions, siteConsole } = parts;
   return createCallControlFeature({
+    ...common,
     engine,
-    live,
-    directory,
-    audit,
-    store,
     recordings: recordings.keeper,
     mayListen: (caller) =>
       !siteConsole.settings().confirm_supervision || sessions.confirmation.holds(caller.session_id),
-    clock,
-    log,
     tell: loop.tell,
-    publish: loop.publish,
     numbers: () => {
       const now = directory.config();
       return { services: otherNumbers(now), parking_lots: now.parking_lots };
@@ -119,13 +107,9 @@ function createConnectorFeature(
   calls: CallControlFeature,
   customers: CustomerSources,
 ): Promise<Connectors> {
-  const { audit, clock, config, directory, history, live, log, recordings, store, webhooks } = parts;
+  const { common, config, directory, history, live, recordings, webhooks } = parts;
   return createConnectors({
-    store,
-    clock,
-    audit,
-    log,
-    directory,
+    ...common,
     customers,
     verbs: createConnectorVerbs({ directory, live, calls, notes: history.notes }),
     feed: feedOf(parts),
@@ -139,40 +123,26 @@ function createConnectorFeature(
 }
 
 const createCallCustomers = (
-  { clock, live, log, loop }: CallParts,
+  { common, loop }: CallParts,
   phonebook: Customers,
   systems: Connectors['service'],
 ): CallCustomers =>
   new CallCustomers({
-    live,
+    ...common,
     find: (numbers) => phonebook.named(null, numbers),
     pop: (customer, call, number) => systems.pop(customer, call, number),
     unknown: (number) => systems.seek(number),
     tell: loop.tell,
-    clock,
-    log,
   });
 
 /** Runs the migrations of the features. */
 export async function createCallFeatures(parts: CallParts) {
-  const { agents, audit, clock, config, directory, engine, journal, live, log, loop, store } = parts;
-  const wallboard = await Wallboard.open({
-    store,
-    journal,
-    eventOf,
-    clock,
-    directory,
-    live,
-    audit,
-    log,
-    zone: config.siteZone,
-    publish: loop.publish,
-  });
+  const { agents, clock, common, config, directory, engine, journal, live, log, loop } = parts;
+  const wallboard = await Wallboard.open({ ...common, journal, eventOf, zone: config.siteZone });
   const calls = await createCalls(parts);
   const selfService = await createSelfService({
+    ...common,
     engine,
-    live,
-    directory,
     isPlace(number) {
       const { ring_groups, menus, time_conditions, conferences, mailboxes } = directory.config();
       return [ring_groups, menus, time_conditions, conferences, mailboxes].some((places) =>
@@ -188,48 +158,20 @@ export async function createCallFeatures(parts: CallParts) {
       );
     },
     destinationOf: (number) => calls.destinationOf(number),
-    store,
-    audit,
-    clock,
-    log,
   });
   const presence = await Presence.open({
-    store,
-    clock,
-    log,
-    directory,
-    live,
+    ...common,
     doNotDisturb: selfService.doNotDisturb,
     tell: loop.tell,
   });
-  const phonebook = await createPhonebook({
-    store,
-    clock,
-    directory,
-    audit,
-    log,
-    publish: loop.publish,
-    country: config.siteCountry,
-  });
+  const phonebook = await createPhonebook({ ...common, country: config.siteCountry });
   const phonebookSources = await createPhonebookSources({
-    store,
-    clock,
-    audit,
-    log,
+    ...common,
     customers: phonebook.sources,
     guard: parts.webhooks.guard,
   });
   const connectors = await createConnectorFeature(parts, calls, phonebook.sources);
-  const callbacks = await createCallbacks({
-    store,
-    clock,
-    audit,
-    log,
-    directory,
-    customers: phonebook,
-    feed: feedOf(parts),
-    publish: loop.publish,
-  });
+  const callbacks = await createCallbacks({ ...common, customers: phonebook, feed: feedOf(parts) });
   const callCustomers = createCallCustomers(parts, phonebook, connectors.service);
   const engineCustomers = new EngineCustomers({
     store: phonebook.store,
@@ -239,14 +181,10 @@ export async function createCallFeatures(parts: CallParts) {
     log,
   });
   const queues = createQueues({
+    ...common,
     engine,
-    live,
-    directory,
     settings: () => directory.config().queues,
     memberships: agents.memberships,
-    audit,
-    clock,
-    log,
     tell: loop.tell,
   });
   const liveCalls = createLiveCalls(live, clock);
@@ -274,8 +212,8 @@ export async function createConfigFeatures(
   engineConfig: { readonly here: EngineConfig; readonly whole: EngineConfig },
   stack: AsyncDisposableStack,
 ) {
-  const { agents, audit, clock, config, directory, draft, engineSite, house, log, loop, objects } = parts;
-  const { sessions, store } = parts;
+  const { agents, clock, common, config, directory, draft, engineSite, house, log, objects, sessions } =
+    parts;
   const { exchange } = engineSite;
   const privacy = await createPrivacy(parts);
   stack.defer(() => privacy.close());
@@ -283,13 +221,11 @@ export async function createConfigFeatures(
   const up = () => exchange.running();
   const renew: ConfigApplies['renew'] = (comment) => applies.renew(comment);
   const externalAddress = await ExternalAddress.open({
+    ...common,
     network: () => directory.config().network,
     find: engineSite.findAddress,
     up,
     renew,
-    publish: loop.publish,
-    clock,
-    log,
     kept: keptText(path.join(config.data, 'external-address.json')),
   });
   stack.use(externalAddress);
@@ -307,7 +243,7 @@ export async function createConfigFeatures(
   stack.use(trunkServers);
   const trunkProxy = stack.use(createTrunkProxy({ config, trunks, up, renew, clock, log }));
   const applies: ConfigApplies = new ConfigApplies({
-    store,
+    ...common,
     node: config.node,
     objects,
     engine: engineConfig.whole,
@@ -322,13 +258,9 @@ export async function createConfigFeatures(
       };
       return toSite(wished, FEATURE_CODES, found);
     },
-    audit,
-    clock,
-    log,
     up: () => exchange.running(),
     draftTag: () => draft.etag(),
     alone: (work) => draft.alone(work),
-    publish: loop.publish,
     hold: () => agents.hold(),
     mailboxes: (owners) => engineSite.moveMailboxes(owners),
     disabling: (trx, people) => sessions.endWith(trx, people),
@@ -346,11 +278,7 @@ export async function createConfigFeatures(
   );
   const ldap = await createLdap({ ...parts, phones, externalAddress });
   const pathChecks = await PathChecks.open({
-    store,
-    audit,
-    clock,
-    log,
-    publish: loop.publish,
+    ...common,
     probe: engineSite.paths,
     up: () => parts.live.live,
     file: doctorFile(config.data),

@@ -10,12 +10,11 @@ import type { FarConfig } from '../adapters/asterisk/apply/joined-config.ts';
 import type { ManagerTarget } from '../adapters/asterisk/link.ts';
 import { ServiceError, messageOf } from '../core/errors.ts';
 import { bracketed } from '../core/networks.ts';
-import type { Log } from '../core/log.ts';
 import { unseal } from '../core/seal.ts';
 import { SILENT_SECONDS } from '../features/nodes/state.ts';
 import { PROOF_HEADER, prove } from '../http/node-proof.ts';
 import type { CallRecordBatch, CallRecordCheckpoint, CallRecords } from '../ports/call-records.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Common } from '../ports/common.ts';
 import type { OtherEngine } from '../ports/site.ts';
 import type { SeenNode, SiteNodes } from '../ports/site-nodes.ts';
 import type { Voicemail } from '../ports/voicemail.ts';
@@ -56,14 +55,12 @@ export function readSip(sip: string | null | undefined): Omit<OtherEngine, 'node
 /** True for an address such as 0.0.0.0, which means all addresses of a machine and which no other machine can reach. */
 export const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::';
 
-export interface HomeEnginesDeps {
+export interface HomeEnginesDeps extends Common<'clock' | 'log'> {
   /** Null where the site has one node. */
   readonly nodes: Pick<SiteNodes, 'list'> | null;
   readonly secret: string;
   readonly sealingKey: Buffer;
   readonly own: () => LeaderProof;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 export class HomeEngines {
   readonly #deps: HomeEnginesDeps;

@@ -7,12 +7,10 @@ import { HomeFiles } from '../features/pbx-config/apply/home.ts';
 import type { Check } from '../http/health.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { listenAsStandby } from '../http/standby.ts';
-import type { Log } from '../core/log.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { EngineSite } from '../ports/engine-site.ts';
+import type { Common } from '../ports/common.ts';
 import type { NodeReport, SeenNode, SiteNodes } from '../ports/site-nodes.ts';
 import type { OtherEngine, Site } from '../ports/site.ts';
-import type { Store } from '../ports/store.ts';
 import type { Config } from './config.ts';
 import { openAsteriskSite } from './asterisk-site.ts';
 import { isEveryAddress, readSip, sipOf } from './home-engines.ts';
@@ -42,14 +40,11 @@ function leadingOf(nodes: readonly SeenNode[]): OtherEngine {
   return { node: node.name, ...sip };
 }
 
-interface Parts {
+interface Parts extends Common<'clock' | 'log' | 'store'> {
   readonly config: Config;
   readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly say: (line: string) => void;
   readonly nodes: SiteNodes;
-  readonly store: Store;
 }
 /** Resolves once there is a site that this version can read, and its key is here. */
 async function untilBegun({ config, signal, clock, say, nodes, store }: Parts): Promise<void> {

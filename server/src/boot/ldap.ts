@@ -2,7 +2,6 @@
 import os from 'node:os';
 import { ServiceError } from '../core/errors.ts';
 import { textOf } from '../core/files.ts';
-import type { Log } from '../core/log.ts';
 import { addressIn } from '../core/networks.ts';
 import type { ApiKeys } from '../features/api-keys/service.ts';
 import type { Listed } from '../features/ldap/entries.ts';
@@ -16,11 +15,11 @@ import { EVERYONE } from '../features/phonebook/tables.ts';
 import type { Phones } from '../features/phones/service.ts';
 import { nationalOf } from '../numbers/e164.ts';
 import type { Certificates } from '../ports/certificates.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { Person } from '../ports/directory.ts';
+import type { Common } from '../ports/common.ts';
 import type { Config } from './config.ts';
 
-export interface LdapParts {
+export interface LdapParts extends Common<'clock' | 'log'> {
   readonly config: Config;
   readonly directory: Pick<StoredDirectory, 'config' | 'onChange' | 'people'>;
   readonly phonebook: Pick<Phonebook, 'store'>;
@@ -28,8 +27,6 @@ export interface LdapParts {
   readonly apiKeys: Pick<ApiKeys, 'authenticate'>;
   readonly engineSite: { readonly certificates: Certificates | null };
   readonly externalAddress: Pick<ExternalAddress, 'shown'>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 const spellingsOf = (e164: string): readonly string[] => {
   const national = nationalOf(e164)?.national;

@@ -1,24 +1,21 @@
 /** The active engine node among those of its site: its reports, and the hand-over of the site. */
 import { messageOf } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Lease } from '../journal/lease.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { LogHolder } from '../ports/site-log.ts';
 import type { NodeReport, SeenNode, SiteNodes } from '../ports/site-nodes.ts';
 import { SILENT_SECONDS, canLead } from '../features/nodes/state.ts';
+import type { Common } from '../ports/common.ts';
 import { drainCheck, drainText } from './drain.ts';
 import { nameTaken } from './standby.ts';
 
 const REPORT_MS = 1_000;
 
-export interface ActiveNodeDeps {
+export interface ActiveNodeDeps extends Common<'clock' | 'log'> {
   readonly nodes: SiteNodes;
   readonly lease: Lease;
   readonly report: () => Promise<NodeReport>;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Called when this node must stop so that `to` leads the site; may be called again until it has stopped. */
   readonly pass: (to: LogHolder) => void;
   /** Called when another living node has this one's name. */

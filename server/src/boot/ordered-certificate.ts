@@ -1,8 +1,7 @@
 /** The certificate that the leading node ordered by ACME, kept by a standby: from its first handshake as leader it shows the same one. */
 import { messageOf } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
 import type { Ordered, Renewal } from '../ports/certificates.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Common } from '../ports/common.ts';
 import type { SeenNode } from '../ports/site-nodes.ts';
 import { Leader, certificateOf } from './leader.ts';
 import { sealingKey, siteKey, siteSecret } from './site-key.ts';
@@ -10,13 +9,11 @@ import { sealingKey, siteKey, siteSecret } from './site-key.ts';
 const ASK_MS = 10_000;
 const FIRST_MS = 1_000;
 
-export interface OrderedDeps {
+export interface OrderedDeps extends Common<'clock' | 'log'> {
   /** Null where no certificate is ordered. */
   readonly renewal: Renewal | null;
   /** Folder of the data, which has the key of the site. */
   readonly data: string;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 /** Asks the leading node until the signal. Returns the function that receives the nodes whenever they were seen. */
 export async function followOrdered(

@@ -20,20 +20,12 @@ export type RecordFeatures = Awaited<ReturnType<typeof createRecordFeatures>>;
 
 /** Runs the migrations; history reads and publishes nothing before its `begin`. */
 export async function createRecordFeatures(parts: RecordParts, stack: AsyncDisposableStack) {
-  const { audit, clock, config, directory, engine, engineSite, journal, live, log, loop } = parts;
+  const { clock, common, config, directory, engine, engineSite, journal, loop } = parts;
   const { apiKeys, node, records, sessions, store, storeGaps } = parts;
   // History and recordings need each other.
   const made = Promise.withResolvers<Recordings>();
   const { callRecords, folders } = engineSite;
-  const callerRules = await CallerRules.open({
-    store,
-    engine,
-    country: config.siteCountry,
-    audit,
-    clock,
-    log,
-    publish: loop.publish,
-  });
+  const callerRules = await CallerRules.open({ ...common, engine, country: config.siteCountry });
   stack.defer(() => callerRules.close());
   const alerts = new Alerts({ publish: loop.publish, clock });
   alerts.restore(
@@ -43,10 +35,8 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
       .map(eventOf),
   );
   const emergencies = new EmergencyCalls({
+    ...common,
     publish: alerts.publish,
-    audit,
-    clock,
-    log,
     person(extension) {
       const found = directory.config().people.find(({ person }) => person.extension === extension);
       return found === undefined ? null : { name: found.person.name, location: found.location };
@@ -56,19 +46,11 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
     locations: () => directory.config().network.locations,
     contacts: () => directory.config().network.emergency_contacts,
   });
-  const refusals = new Refusals({
-    publish: alerts.publish,
-    audit,
-    clock,
-    log,
-    ruleWritten: callerRules.written,
-  });
+  const refusals = new Refusals({ ...common, publish: alerts.publish, ruleWritten: callerRules.written });
   const history = await createHistory({
+    ...common,
     store: records,
     node: config.node,
-    clock,
-    directory,
-    log,
     zone: config.siteZone,
     ...watchedSources(
       {
@@ -82,22 +64,17 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
       withRecording: async (ids) => (await made.promise).index.withRecording(ids),
       erase: async (ids) => (await made.promise).index.erase(ids),
     },
-    audit,
     country: config.siteCountry,
     journal,
     feedEpoch: records === store ? storeGaps.feedEpoch(journal.epoch) : journal.epoch,
     eventOf,
-    publish: loop.publish,
     settled: loop.settled,
   });
   const recordings = await createRecordings({
+    ...common,
     store: records,
     conversations: history.known,
-    audit,
-    live,
     node,
-    clock,
-    log,
     tell: loop.tell,
     folder: folders.recordings,
     shared: config.sharedFiles !== null,
@@ -107,19 +84,17 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
   });
   made.resolve(recordings);
   const exports = await Exports.open({
+    ...common,
     store: records,
     rows: createConversationRows({
       store: records,
       recordings: recordings.index,
       country: config.siteCountry,
     }),
-    audit,
-    clock,
     credentials: {
       onSessionEnded: (listener) => sessions.onSessionEnded(listener),
       onKeyEnded: (listener) => apiKeys.onKeyEnded(listener),
     },
-    log,
     folder: path.join(config.data, 'exports'),
     hours: config.exportHours,
     diskFloor: DISK_FLOOR_BYTES,

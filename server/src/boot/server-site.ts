@@ -16,9 +16,9 @@ import { firstCheck } from '../core/row-check.ts';
 import { attachCopy } from '../journal/attach.ts';
 import { LEASE_SECONDS, Lease, momentNow } from '../journal/lease.ts';
 import { createSiteRecord } from '../journal/site-record.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { LogHolder, LogState, SiteLog } from '../ports/site-log.ts';
 import type { Store } from '../ports/store.ts';
+import type { Common } from '../ports/common.ts';
 import type { Config } from './config.ts';
 import { assertTables } from './lost-tables.ts';
 import { folderId, siteId } from './site-id.ts';
@@ -29,10 +29,8 @@ import { noStoreGaps } from './store-gaps.ts';
 /** Interval between questions to a database that does not answer. */
 const ASK_MS = 1_000;
 
-export interface ServerSiteOptions {
+export interface ServerSiteOptions extends Common<'clock' | 'log'> {
   readonly config: Config;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
   readonly end: (why: string) => void;

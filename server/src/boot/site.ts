@@ -75,33 +75,22 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
   const directory = createDirectory(objects);
   const audit = await createAudit(store, clock, log, directory);
   stack.defer(() => audit.close());
+  const common = { audit, clock, directory, log, store };
   const sipKey = await siteKey(config.data);
   const requiresFactor = (level: PersonLevel): boolean => {
     const { second_factor = 'off' } = siteConsole.settings();
     return second_factor !== 'off' && includesLevel(level, second_factor);
   };
-  const sessions = await Sessions.open({
-    store,
-    clock,
-    directory,
-    audit,
-    log,
-    config,
-    sipKey,
-    requiresFactor,
-  });
+  const sessions = await Sessions.open({ ...common, config, sipKey, requiresFactor });
   stack.defer(() => sessions.close());
-  const siteConsole = await createConsoleSettings({ store, audit, zone: config.siteZone });
-  const boards = await Boards.open({ store, clock, directory, audit, keys: () => apiKeys.display });
+  const siteConsole = await createConsoleSettings({ ...common, zone: config.siteZone });
+  const boards = await Boards.open({ ...common, keys: () => apiKeys.display });
   const boardShows = (board: number) => boards.shows(board);
-  const apiKeys = await ApiKeys.open({ store, clock, directory, audit, log, boardShows });
+  const apiKeys = await ApiKeys.open({ ...common, boardShows });
   stack.defer(() => apiKeys.close());
   const webhooks = await createWebhooks({
-    store,
+    ...common,
     journal,
-    clock,
-    audit,
-    log,
     owner: createOwners(directory, (id) => apiKeys.rights(id)),
     allow: config.webhookAllow,
     version: VERSION,
@@ -110,15 +99,7 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
   stack.defer(() => webhooks.close());
   stack.defer(apiKeys.onKeyEnded(() => webhooks.ownersChanged()));
   stack.defer(directory.onChange(() => webhooks.ownersChanged()));
-  const push = await Push.open({
-    store,
-    clock,
-    audit,
-    log,
-    directory,
-    sessions,
-    guard: webhooks.guard,
-  });
+  const push = await Push.open({ ...common, sessions, guard: webhooks.guard });
   stack.defer(() => push.close());
   await giveCredentials(config.data, directory, sessions, parts.passwordCost);
   stack.defer(await keepCredentials(config.data, { directory, sessions, log }));
@@ -128,9 +109,7 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
       : createVoiceService({ file: config.speech, guard: webhooks.guard, clock, other: engineSite.speak });
   stack.defer(() => voices?.close());
   const sounds = await Sounds.open({
-    audit,
-    clock,
-    log,
+    ...common,
     folder: engineSite.folders.sounds,
     budget: config.soundMegabytes * 1_048_576,
     diskFloor: DISK_FLOOR_BYTES,

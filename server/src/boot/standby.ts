@@ -4,7 +4,6 @@ import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import { sqliteCopyFile } from '../adapters/sqlite/journal-copy.ts';
 import { systemClock } from '../core/clock.ts';
 import { StartError, messageOf } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
 import { storedIntents } from '../features/agents/store.ts';
 import type { Intent } from '../features/agents/store.ts';
 import { followDeletions } from '../features/recordings/disposal.ts';
@@ -21,6 +20,7 @@ import { CopyFollower } from '../journal/attach.ts';
 import { LEASE_SECONDS } from '../journal/lease.ts';
 import type { Bus } from '../ports/bus.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Common } from '../ports/common.ts';
 import type { LogHolder, SiteLog } from '../ports/site-log.ts';
 import type { NodeReport, SeenNode, SiteNodes } from '../ports/site-nodes.ts';
 import type { Store } from '../ports/store.ts';
@@ -90,13 +90,11 @@ async function takeAtStart({ config, holder, nodes, siteLog, store }: Parts): Pr
 const take = async (siteLog: SiteLog, holder: LogHolder, own: SeenNode | undefined): Promise<boolean> =>
   (own === undefined || own.drain === null || own.holds) && (await siteLog.take(holder, LEASE_SECONDS)).taken;
 
-interface Parts extends StandbyOptions {
+interface Parts extends StandbyOptions, Common<'log' | 'store'> {
   readonly clock: Clock;
-  readonly log: Log;
   readonly say: (line: string) => void;
   readonly siteLog: SiteLog;
   readonly nodes: SiteNodes;
-  readonly store: Store;
   readonly holder: LogHolder;
 }
 /** Deletes files of this machine that belong to deleted recordings and exports, unless the nodes share their files. */

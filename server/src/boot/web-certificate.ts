@@ -5,12 +5,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { faultOf } from '../adapters/certificates/check.ts';
 import { messageOf } from '../core/errors.ts';
 import { replaceFile, textOf } from '../core/files.ts';
-import type { Log } from '../core/log.ts';
 import { certificatesOf } from '../core/pem.ts';
 import type { Host } from '../http/host.ts';
 import type { TlsPair } from '../http/secure.ts';
 import type { CertificateFault, CertificateState } from '../ports/certificates.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Common } from '../ports/common.ts';
 import { ConfigError } from './config.ts';
 import type { Address } from './setting-values.ts';
 import type { Config } from './config.ts';
@@ -21,14 +20,12 @@ import type { Leader } from './leader.ts';
 const ASK_MS = 10_000;
 const FIRST_MS = 1_000;
 
-export interface WebCertificateDeps {
+export interface WebCertificateDeps extends Common<'clock' | 'log'> {
   readonly leader: Pick<Leader, 'call'>;
   /** Decrypts what the leading node sends. */
   readonly key: Buffer;
   /** Folder of the data; the certificate is kept there for a start while no node leads. */
   readonly data: string;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 export class WebCertificate {
   readonly #deps: WebCertificateDeps;

@@ -7,7 +7,7 @@ import { ConsoleSettings } from '@offhook/contract/console-settings.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { Caller, Authenticator } from '../ports/http.ts';
 import type { Directory } from '../ports/directory.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Common } from '../ports/common.ts';
 import type { Store } from '../ports/store.ts';
 import type { Credentials } from '../ports/stream.ts';
 import type { RemoteTickets } from '../delivery/tickets.ts';
@@ -39,11 +39,9 @@ const isSame = (key: Key, row: Pick<Tables['api_keys'], 'scopes' | 'queues' | 'e
   (['scopes', 'queues', 'extensions'] as const).every(
     (name) => JSON.stringify(key[name]) === JSON.stringify(JSON.parse(row[name] ?? 'null')),
   );
-export interface WebCredentialsDeps {
+export interface WebCredentialsDeps extends Common<'clock' | 'directory'> {
   readonly ask: (call: NodeCall) => Promise<unknown>;
   readonly db: ReturnType<typeof tablesOf>;
-  readonly directory: Directory;
-  readonly clock: Clock;
 }
 export const tablesOf = (store: Pick<Store, 'db'>) => store.db<Tables>();
 

@@ -1,8 +1,7 @@
 /** Each second a web node reports its state to the database of the site and reads the nodes, rights and ended sessions there. */
 import { StartError, messageOf } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { Caller } from '../ports/http.ts';
+import type { Common } from '../ports/common.ts';
 import type { NodeReport, SiteNodes } from '../ports/site-nodes.ts';
 import type { Leader } from './leader.ts';
 import { nameTaken } from './standby.ts';
@@ -13,7 +12,7 @@ const LOOK_MS = 1_000;
 export const UNREADY_MS = 5_000;
 export const CUT_OFF_MS = 15_000;
 
-export interface WebWatchDeps {
+export interface WebWatchDeps extends Common<'clock' | 'log'> {
   readonly nodes: SiteNodes;
   readonly report: () => NodeReport;
   readonly leader: Leader;
@@ -23,8 +22,6 @@ export interface WebWatchDeps {
   readonly stream: { interrupt(): void; callers(): Iterable<Caller> };
   /** Milliseconds since the copy of the log was last read. */
   readonly copyAge: () => number;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Called when another living node has this one's name. */
   readonly end: (why: string) => void;
 }

@@ -3,7 +3,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { NodeId } from '@offhook/contract/ids.ts';
 import { systemClock } from '../core/clock.ts';
 import { ServiceError } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
 import { createRemoteSnapshots } from '../delivery/remote-snapshots.ts';
 import { createStream } from '../delivery/stream.ts';
 import type { Stream } from '../delivery/stream.ts';
@@ -26,6 +25,7 @@ import { keepRetention } from '../journal/retention.ts';
 import type { Bus } from '../ports/bus.ts';
 import type { JournalStore } from '../ports/journal-store.ts';
 import type { Commands } from '../ports/operations.ts';
+import type { Common } from '../ports/common.ts';
 import type { SiteLog } from '../ports/site-log.ts';
 import type { SiteNodes } from '../ports/site-nodes.ts';
 import type { Store } from '../ports/store.ts';
@@ -65,12 +65,10 @@ export interface WebNodeOptions {
   /** Receives whole lines for the terminal. */
   readonly print: (text: string) => void;
 }
-interface Base {
+interface Base extends Common<'log' | 'store'> {
   readonly config: Config;
-  readonly log: Log;
   readonly siteLog: SiteLog;
   readonly nodes: SiteNodes;
-  readonly store: Store;
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
 }

@@ -1,17 +1,14 @@
 import { Backoff } from '../core/backoff.ts';
 import { ServiceError, messageOf } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Common } from '../ports/common.ts';
 
 const RETRY = { first_ms: 500, most_ms: 60_000, spread: [0.5, 1] } as const;
 
-export interface EngineCopyOptions {
+export interface EngineCopyOptions extends Common<'clock' | 'log'> {
   /** Makes the part of the engine's store equal to the data of the service. */
   readonly compare: (signal: AbortSignal) => Promise<void>;
   /** Log message after a failure. */
   readonly failed: string;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 /** Keeps a part of the engine's store equal to data of the service; compares both after each change and connect. */
 export class EngineCopy {

@@ -2,20 +2,16 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { randomUUID } from '../core/chance.ts';
 import { ServiceError, effectOf, markNotBegun, markUncertain, messageOf } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
 import type { Said } from '../core/said.ts';
-import type { Audit, AuditEntry } from '../ports/audit.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { AuditEntry } from '../ports/audit.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { ExpectedEvent, OperationEvent } from '../ports/live.ts';
+import type { Common } from '../ports/common.ts';
 import { AtOnce } from './lanes.ts';
 import type { Lanes } from './lanes.ts';
 
-export interface CommandDeps {
+export interface CommandDeps extends Common<'audit' | 'clock' | 'log'> {
   readonly engine: Pick<Engine, 'settled' | 'roundTrip'>;
-  readonly audit: Audit;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Passes the operation to the live model, in order with the engine's facts. */
   readonly tell: (operation: OperationEvent) => void;
 }

@@ -3,9 +3,9 @@ import { rfc3339 } from '../core/clock.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Said } from '../core/said.ts';
 import { say } from '../core/said.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Directory, Person } from '../ports/directory.ts';
+import type { Person } from '../ports/directory.ts';
 import type { Caller } from '../ports/http.ts';
+import type { Common } from '../ports/common.ts';
 import type { Credentials } from '../ports/stream.ts';
 import type { Client } from './client.ts';
 import type { Hub } from './hub.ts';
@@ -27,11 +27,9 @@ const DEAD = 2 * TICKS;
  */
 const BYTES_PER_TICK = 65_536;
 
-export interface ClientsOptions {
+export interface ClientsOptions extends Common<'clock' | 'directory'> {
   readonly hub: Hub;
-  readonly directory: Directory;
   readonly credentials: Credentials;
-  readonly clock: Clock;
   readonly heartbeatMs: number;
   readonly perPerson: number;
 }

@@ -1,12 +1,10 @@
 import { stream as operations } from '@offhook/contract/operations/stream.ts';
 import { rfc3339 } from '../core/clock.ts';
-import type { Log } from '../core/log.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Directory } from '../ports/directory.ts';
 import type { App, Caller } from '../ports/http.ts';
 import type { Gauges } from '../ports/metrics.ts';
 import type { Commands, Served } from '../ports/operations.ts';
+import type { Common } from '../ports/common.ts';
 import type { Credentials, TopicSources } from '../ports/stream.ts';
 import type { Heard } from '../rights/hearing.ts';
 import { Clients, reconnect } from './clients.ts';
@@ -22,16 +20,13 @@ import type { RemoteTickets } from './tickets.ts';
 import { createTickets } from './tickets.ts';
 import { webSocketHandler } from './websocket.ts';
 
-interface CommonOptions {
+interface CommonOptions extends Common<'clock' | 'directory' | 'log'> {
   readonly journal: Journal;
   /** Redeems tickets; by default those that this stream issued. */
   readonly tickets?: RemoteTickets;
   /** As `Parts.reach`; without it no stream waits. */
   readonly reach?: Parts['reach'];
-  readonly directory: Directory;
   readonly credentials: Credentials;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly metrics?: Gauges;
   readonly heartbeatSeconds: number;
   /** Limit of open streams per person or API key. */

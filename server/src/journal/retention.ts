@@ -1,7 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { messageOf } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Common } from '../ports/common.ts';
 import type { Journal } from './journal.ts';
 
 const EVERY_MS = 60_000;
@@ -9,12 +8,10 @@ const DAY_MS = 86_400_000;
 /** Rows deleted per write, so that a commit never waits long. */
 const STEP = 500;
 
-export interface RetentionOptions {
+export interface RetentionOptions extends Common<'clock' | 'log'> {
   readonly journal: Pick<Journal, 'head' | 'tail' | 'bytes' | 'read' | 'trim'>;
   /** Seq up to which the next start reads no row. */
   readonly spare: () => number;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly days: number;
   /** Limit of the kept rows in bytes. */
   readonly bytes: number;

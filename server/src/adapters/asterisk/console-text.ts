@@ -1,7 +1,6 @@
 /** Text that the engine's console prints for a command that changes nothing, or whose effect is looked up afterwards. */
 import { ServiceError, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
-import type { Clock } from '../../ports/clock.ts';
+import type { Common } from '../../ports/common.ts';
 import { AmiConnection } from './ami/connection.ts';
 import { header } from './ami/frame.ts';
 import { consoleAccount } from './conf/instance.ts';
@@ -12,9 +11,7 @@ const OUTPUT = header('Output');
 const LIMITS = { bytes: 16 * 1024 * 1024, headers: 200_000 };
 const ANSWER_MS = 15_000;
 
-export interface ConsoleOptions {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface ConsoleOptions extends Common<'clock' | 'log'> {
   /** Limit of the answer; 15 s. */
   readonly ms?: number;
   readonly signal?: AbortSignal | undefined;

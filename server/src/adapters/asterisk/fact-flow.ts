@@ -4,14 +4,13 @@ import { TOMBSTONE_MS, Tombstones } from '../../core/tombstones.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EngineEvent, EngineEventOf } from '../../ports/engine-events.ts';
 import type { EngineSnapshot } from '../../ports/engine-state.ts';
+import type { Common } from '../../ports/common.ts';
 import type { Known } from './events/decoding.ts';
 import { EventBuffer } from './event-buffer.ts';
 import { Mirror } from './mirror.ts';
 import { STALE_ROW_MS, stillNews, withLeaving, withoutDead } from './snapshot.ts';
 
-export interface FactFlowOptions {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface FactFlowOptions extends Common<'clock' | 'log'> {
   /** Limit of events that wait for the consumer or for a snapshot. */
   readonly most: number;
   /** Events were dropped: nothing goes out until a fresh snapshot is settled. */

@@ -1,10 +1,10 @@
 import type { NodeId } from '@offhook/contract/ids.ts';
 import { Backoff } from '../../core/backoff.ts';
 import { ServiceError, markNotBegun, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EngineEventOf } from '../../ports/engine-events.ts';
 import type { EngineStatus, LinkState } from '../../ports/engine.ts';
+import type { Common } from '../../ports/common.ts';
 import { AmiClosed, AmiConnection } from './ami/connection.ts';
 import type { AmiOptions, CloseReason } from './ami/connection.ts';
 import type { FactFlow } from './fact-flow.ts';
@@ -24,12 +24,10 @@ export interface ManagerTarget {
   readonly events: ManagerAccount;
   readonly actions: ManagerAccount;
 }
-export interface LinkOptions {
+export interface LinkOptions extends Common<'clock' | 'log'> {
   readonly node: NodeId;
   /** Present address of the engine; null while there is none. Called before every attempt. */
   readonly connect: () => Promise<ManagerTarget | null>;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Called right before a command is sent; throws where this process may give none. */
   readonly fence?: (() => void) | undefined;
   /** 0 to 1, for the spread of retries. */

@@ -1,14 +1,13 @@
 /** Checks on a schedule that the engine answers SIP, completes a call, writes its records and works off its task queues. */
 import { open, stat } from 'node:fs/promises';
 import { messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { EngineWatch, Finding } from '../../ports/engine-site.ts';
+import type { Common } from '../../ports/common.ts';
 import { askSip } from './sip-probe.ts';
 
 const WATCHED = ['sip', 'call', 'call_records', 'task_queues'] as const;
 type WatchedThing = (typeof WATCHED)[number];
-export interface EngineWatchOptions {
+export interface EngineWatchOptions extends Common<'clock' | 'log'> {
   /** False while the link to the engine is down; the checks pause then. */
   readonly up: () => boolean;
   readonly sip: { readonly host: string; readonly port: number };
@@ -19,8 +18,6 @@ export interface EngineWatchOptions {
   readonly recordFile: string;
   /** Answer of the engine's console. */
   readonly console: (text: string, signal: AbortSignal) => Promise<string>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 const SIP_EVERY_MS = 5_000;

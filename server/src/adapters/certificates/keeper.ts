@@ -6,14 +6,13 @@ import path from 'node:path';
 import tls from 'node:tls';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { replaceFile, textOf } from '../../core/files.ts';
-import type { Log } from '../../core/log.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type {
   CertificateFault,
   CertificateFiles,
   Certificates,
   CertificateState,
 } from '../../ports/certificates.ts';
+import type { Common } from '../../ports/common.ts';
 import { certificatesOf } from '../../core/pem.ts';
 import { faultOf } from './check.ts';
 import { AUTHORITY_FILE, issueCertificate } from './local-authority.ts';
@@ -22,7 +21,7 @@ interface Pair {
   readonly certificate: string;
   readonly key: string;
 }
-export interface KeeperOptions {
+export interface KeeperOptions extends Common<'clock' | 'log'> {
   /** Folder of the files in use. */
   readonly folder: string;
   /** Paths of the given files; null for the site's own authority. */
@@ -31,8 +30,6 @@ export interface KeeperOptions {
   readonly awaited?: boolean;
   /** File of authorities that trunks are checked against beside the public ones; null for none. */
   readonly trusted: string | null;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 /** Interval at which the given files are compared with those in use. */
 const WATCH_MS = 30_000;

@@ -5,6 +5,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { QueueMember } from '../../ports/engine-state.ts';
 import type { Engine } from '../../ports/engine.ts';
 import type { AgentInput, ExpectedEvent, LiveView, OperationEvent } from '../../ports/live.ts';
+import type { Common } from '../../ports/common.ts';
 import { ABSENT, membershipOf, pausedWith, rowsOf, sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
 
@@ -25,11 +26,9 @@ export interface QueueOutcome {
   readonly ok: boolean;
   readonly detail: string;
 }
-export interface EngineDeps {
+export interface EngineDeps extends Common<'clock' | 'live'> {
   readonly engine: Engine;
-  readonly live: LiveView;
   readonly tell: (input: AgentInput | OperationEvent) => void;
-  readonly clock: Clock;
 }
 /** Time limits for the engine to confirm a change, and to confirm that a failed one was undone. */
 export const CONFIRM_MS = 5_000;

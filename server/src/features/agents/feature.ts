@@ -4,20 +4,17 @@ import type { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
-import type { Log } from '../../core/log.ts';
 import { shownTo } from '../../rights/display.ts';
 import { agentsOf, reaches } from '../../rights/rights.ts';
 import type { Objects, Principal } from '../../rights/rights.ts';
 import type { Rate } from '../../core/rate-limit.ts';
-import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Directory, PauseReason } from '../../ports/directory.ts';
+import type { PauseReason } from '../../ports/directory.ts';
 import type { Engine } from '../../ports/engine.ts';
-import type { AgentInput, LiveView, OperationEvent } from '../../ports/live.ts';
+import type { AgentInput, OperationEvent } from '../../ports/live.ts';
 import type { Memberships } from '../../ports/memberships.ts';
 import type { agents as operations } from '@offhook/contract/operations/agents.ts';
 import type { Served } from '../../ports/operations.ts';
-import type { Store } from '../../ports/store.ts';
+import type { Common } from '../../ports/common.ts';
 import type { TopicSource } from '../../ports/stream.ts';
 import { Follower } from './follow.ts';
 import { Intents } from './intents.ts';
@@ -34,16 +31,10 @@ import { agentOf } from './view.ts';
 /** Most time that a stop spends on releasing agents paused by the service. */
 const CLOSE_MS = 1_000;
 
-export interface AgentsDeps {
+export interface AgentsDeps extends Common<'audit' | 'clock' | 'directory' | 'live' | 'log' | 'store'> {
   readonly engine: Engine;
-  readonly live: LiveView;
   /** Passes a decision to the live model, in order with the engine's facts. */
   readonly tell: (input: AgentInput | OperationEvent) => void;
-  readonly directory: Directory;
-  readonly audit: Audit;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Limit of changes per agent that reach the engine; the default is far above the need of a person or a script. */
   readonly rate?: Rate;
   /** Consecutive unanswered offers before an agent is paused; 0 for never. The default is 3. */

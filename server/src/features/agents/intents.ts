@@ -1,10 +1,9 @@
 import type { ReadinessSource } from '@offhook/contract/agents.ts';
 import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { QueueMember } from '../../ports/engine-state.ts';
+import type { Common } from '../../ports/common.ts';
 import { sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
 import type { Batch, Fact, Facts, Intent, IntentStore } from './store.ts';
@@ -24,10 +23,8 @@ export interface Wish {
 
 const RETRY = { first_ms: 250, most_ms: 15_000 } as const;
 
-export interface IntentsDeps {
+export interface IntentsDeps extends Common<'clock' | 'log'> {
   readonly store: IntentStore;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** Rows of the next transaction: changes made while one runs are committed together. */

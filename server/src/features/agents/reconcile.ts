@@ -3,10 +3,9 @@ import type { NodeId } from '@offhook/contract/ids.ts';
 import { LOGIN, WRAP_UP } from '../../pbx/agent-reasons.ts';
 import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
-import type { Directory } from '../../ports/directory.ts';
 import type { QueueMember } from '../../ports/engine-state.ts';
+import type { Common } from '../../ports/common.ts';
 import { CONFIRM_MS, applyChanges, changeTo } from './changes.ts';
 import type { Change, EngineDeps } from './changes.ts';
 import { Doubts } from './doubts.ts';
@@ -35,11 +34,9 @@ export interface AgentFact {
   readonly observed: 'live' | 'resync';
   readonly at: number;
 }
-export interface ReconcileDeps extends EngineDeps {
-  readonly directory: Directory;
+export interface ReconcileDeps extends EngineDeps, Common<'directory' | 'log'> {
   readonly intents: Intents;
   readonly lanes: Lanes;
-  readonly log: Log;
 }
 
 /**

@@ -5,10 +5,9 @@ import type { Lanes } from '../../commands/lanes.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, markNotBegun } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
-import type { Log } from '../../core/log.ts';
 import { createRateLimit } from '../../core/rate-limit.ts';
 import type { Rate } from '../../core/rate-limit.ts';
-import type { Audit } from '../../ports/audit.ts';
+import type { Common } from '../../ports/common.ts';
 import { CONFIRM_MS } from './changes.ts';
 import type { EngineDeps } from './changes.ts';
 import { changeCommand, lineOf } from './command.ts';
@@ -40,12 +39,10 @@ export interface AgentService {
   /** Audits a refusal that happened before the change was read. */
   refused(by: By, extension: string, error: unknown): Promise<void>;
 }
-export interface ServiceDeps extends EngineDeps, ViewDeps {
-  readonly audit: Audit;
+export interface ServiceDeps extends EngineDeps, ViewDeps, Common<'audit' | 'log'> {
   readonly lanes: Lanes;
   readonly reconciler: Reconciler;
   readonly rate: Rate;
-  readonly log: Log;
 }
 const WRAP_UP_MOST_SECONDS = 3_600;
 const EXTEND = { kind: 'extend_wrap_up', queue: null } as const;

@@ -2,16 +2,13 @@ import type { Agent, AgentQueue, AgentReply, StatusKey } from '@offhook/contract
 import type { z } from 'zod';
 import { rfc3339OrNull } from '../../core/clock.ts';
 import { isPaused, loggedOut } from '../../pbx/agent-state.ts';
-import type { Directory } from '../../ports/directory.ts';
 import type { QueueMember } from '../../ports/engine-state.ts';
-import type { LiveExtension, LiveView } from '../../ports/live.ts';
+import type { LiveExtension } from '../../ports/live.ts';
+import type { Common } from '../../ports/common.ts';
 import { rowsOf } from './membership.ts';
 
 type Status = z.infer<typeof StatusKey>;
-export interface ViewDeps {
-  readonly live: LiveView;
-  readonly directory: Directory;
-}
+export type ViewDeps = Common<'directory' | 'live'>;
 
 /** Queues of an agent: those it may work in, in the directory's order, then others it is a member of. */
 export function queuesOf({ directory, live }: ViewDeps, extension: string): string[] {

@@ -1,12 +1,9 @@
 import { Backoff } from '../../core/backoff.ts';
 import type { BackoffOptions } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
-import type { Clock } from '../../ports/clock.ts';
+import type { Common } from '../../ports/common.ts';
 
-export interface WorkersOptions {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface WorkersOptions extends Common<'clock' | 'log'> {
   readonly retry: BackoffOptions;
   /** Text of the log entry after a failed attempt. */
   readonly failed: string;

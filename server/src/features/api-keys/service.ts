@@ -10,12 +10,10 @@ import { say } from '../../core/said.ts';
 import type { Log } from '../../core/log.ts';
 import type { CallersShown, KeyRights, Objects } from '../../rights/rights.ts';
 import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Directory } from '../../ports/directory.ts';
 import type { DisplayKeys } from '../../ports/display-keys.ts';
 import type { Authenticator, Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
-import type { Store } from '../../ports/store.ts';
+import type { Common } from '../../ports/common.ts';
 import { createKeyStore } from './store.ts';
 import type { InTransaction, KeyRow, KeyStore } from './store.ts';
 
@@ -33,12 +31,8 @@ type Reach = Pick<KeyRights, 'queues' | 'extensions' | 'board'>;
 /** True for a text with the shape of an API key; no token of a session has it. */
 export const isApiKey = (token: string): boolean => KEY.test(token);
 
-export interface ApiKeysOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly directory: Directory;
+export interface ApiKeysOptions extends Common<'clock' | 'directory' | 'log' | 'store'> {
   readonly audit: Required<Audit>;
-  readonly log: Log;
   /** The queues that a wallboard shows, null for all; undefined where no board has this id. */
   readonly boardShows: (
     board: number,

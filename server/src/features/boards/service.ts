@@ -8,18 +8,15 @@ import { covers, queuesOf, reaches } from '../../rights/rights.ts';
 import type { CallersShown, Objects } from '../../rights/rights.ts';
 import { writeQueue } from '../../core/queue.ts';
 import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { DisplayKeys } from '../../ports/display-keys.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
-import type { Store } from '../../ports/store.ts';
+import type { Common } from '../../ports/common.ts';
 import { createBoardStore } from './store.ts';
 import type { Also, BoardRow, BoardStore } from './store.ts';
 
-export interface BoardsOptions {
-  readonly store: Store;
-  readonly clock: Clock;
+export interface BoardsOptions extends Common<'clock' | 'store'> {
   readonly directory: Pick<Directory, 'queue' | 'queuesOf'>;
   readonly audit: Required<Audit>;
   readonly keys: () => DisplayKeys;

@@ -5,11 +5,9 @@
  */
 import { messageOf } from '../../core/errors.ts';
 import { rfc3339 } from '../../core/clock.ts';
-import type { Log } from '../../core/log.ts';
-import type { Audit, AuditEntry } from '../../ports/audit.ts';
+import type { AuditEntry } from '../../ports/audit.ts';
 import type { CallRecord, CallRecords, CallRefusal, PinsRefused } from '../../ports/call-records.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { Common } from '../../ports/common.ts';
 
 const MINUTE_MS = 60_000;
 /** Older refusals are not published: they appear only when all call records are read again from the beginning. */
@@ -17,11 +15,7 @@ const NEWS_MS = 24 * 60 * MINUTE_MS;
 /** Limit of keys in `#written`; beyond it the oldest is forgotten. */
 const MOST_REMEMBERED = 1_000;
 
-export interface RefusalDeps {
-  readonly publish: (events: readonly DomainEvent[]) => void;
-  readonly audit: Audit;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface RefusalDeps extends Common<'audit' | 'clock' | 'log' | 'publish'> {
   /** Called when a call record shows that a feature code wrote a rule for callers. */
   readonly ruleWritten: () => void;
 }

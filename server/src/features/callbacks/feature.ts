@@ -2,23 +2,20 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { callbacks as operations } from '@offhook/contract/operations/callbacks.ts';
-import type { Log } from '../../core/log.ts';
 import type { ConversationFeed } from '../../ports/conversations.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { Served } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
-import type { Store } from '../../ports/store.ts';
 import { Follower } from './follower.ts';
 import { personalDataOf } from './personal-data.ts';
 import { Callbacks } from './service.ts';
 import type { ServiceDeps } from './service.ts';
 import { CallbackStore } from './store.ts';
 
-export interface CallbackOptions extends Omit<ServiceDeps, 'store' | 'directory'> {
-  readonly store: Store;
+export interface CallbackOptions extends Omit<ServiceDeps, 'store' | 'directory'>, Common<'log' | 'store'> {
   readonly feed: ConversationFeed;
   readonly directory: Pick<Directory, 'byExtension' | 'queue' | 'queuesOf'>;
-  readonly log: Log;
 }
 export interface CallbackFeature {
   readonly data: PersonalData;

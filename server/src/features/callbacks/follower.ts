@@ -1,18 +1,15 @@
 import type { ConversationChange } from '@offhook/contract/conversation-list.ts';
 import { CALLBACK_DAYS } from '@offhook/contract/callbacks.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import { DeliveryLoop } from '../../outbound/delivery-loop.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { ConversationFeed } from '../../ports/conversations.ts';
+import type { Common } from '../../ports/common.ts';
 import { callsOf, outsideNumber } from './calls.ts';
 import type { CallbackStore, Changed, Reader, ReadCalls } from './store.ts';
 
-export interface FollowerDeps {
+export interface FollowerDeps extends Common<'clock' | 'log'> {
   readonly store: CallbackStore;
   readonly feed: ConversationFeed;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Queues whose callbacks this extension sees; null is every queue. */
   readonly queuesOf: (extension: string) => readonly string[] | null;
   /** Publishes what is committed. */

@@ -7,23 +7,21 @@ import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Customers } from '../../ports/customers.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 import { callbacksOf, reaches } from '../../rights/rights.ts';
 import { personScope } from './calls.ts';
 import { settleAll } from './store.ts';
 import type { CallbackRow, CallbackStore, Changed, Sight, Trx } from './store.ts';
 
-export interface ServiceDeps {
+export interface ServiceDeps extends Common<'clock' | 'publish'> {
   readonly store: CallbackStore;
-  readonly clock: Clock;
   readonly audit: Required<Audit>;
   readonly directory: Pick<Directory, 'queue' | 'queuesOf'>;
   readonly customers: Customers;
-  readonly publish: (events: readonly DomainEvent[]) => void;
 }
 const PAGE = 50;
 const TAKEN_MS = TAKEN_MINUTES * 60_000;

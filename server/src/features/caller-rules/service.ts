@@ -5,34 +5,27 @@
  */
 import { MAX_CALLER_RULES } from '@offhook/contract/caller-rules.ts';
 import type { CallerRule, NewCallerRule, RuleAction } from '@offhook/contract/caller-rules.ts';
-import type { DomainEvent } from '@offhook/contract/events.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { EngineCopy } from '../../commands/engine-copy.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import { writeQueue } from '../../core/queue.ts';
 import { say } from '../../core/said.ts';
 import { prefixOf, prefixSpellings, spellingsOf, toE164 } from '../../numbers/e164.ts';
 import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { CallerRuleVerbs, StoredCallerRule } from '../../ports/engine-verbs.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 import type { Subject } from '../../numbers/subject.ts';
 import type { KnownAbout, PersonalData } from '../../ports/privacy.ts';
-import type { Store } from '../../ports/store.ts';
 import type { RuleRow, RuleTables } from './tables.ts';
 import { migrations } from './tables.ts';
 
-export interface CallerRuleDeps {
-  readonly store: Store;
+export interface CallerRuleDeps extends Common<'clock' | 'log' | 'publish' | 'store'> {
   readonly engine: CallerRuleVerbs;
   /** Country of the site: numbers of this country also arrive in their national spelling. */
   readonly country: string;
   readonly audit: Required<Audit>;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly publish: (events: readonly DomainEvent[]) => void;
 }
 const PATIENCE_MS = 30_000;
 const ANONYMOUS = 'anonymous';

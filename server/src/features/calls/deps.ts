@@ -2,13 +2,12 @@ import type { CallOperation } from '@offhook/contract/call-control.ts';
 import type { Commands } from '../../commands/kernel.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Said } from '../../core/said.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Directory } from '../../ports/directory.ts';
 import type { CallVerbs } from '../../ports/engine-verbs.ts';
 import type { Engine } from '../../ports/engine.ts';
 import type { Caller } from '../../ports/http.ts';
-import type { LiveCall, LiveLeg, LiveView, ModelInput } from '../../ports/live.ts';
+import type { LiveCall, LiveLeg, ModelInput } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 import type { RecordingKeeper } from '../../ports/recordings.ts';
 import type { Guard } from './guard.ts';
 import { commandOf, lineOf, operationOf } from './perform.ts';
@@ -16,15 +15,12 @@ import type { Plan } from './perform.ts';
 import { isAmong, noSuchCall } from './reach.ts';
 import type { EndedCalls } from './reach.ts';
 
-export interface CallControlDeps {
+export interface CallControlDeps extends Common<'clock' | 'directory' | 'live'> {
   readonly engine: Pick<Engine, 'node' | 'nodeOf'> & CallVerbs;
-  readonly live: LiveView;
-  readonly clock: Clock;
   /** Passes input to the model, in order with the engine's facts. */
   readonly tell: (input: ModelInput) => void;
   /** Replaces every operation's time limit for the engine's confirmation; for tests. */
   readonly confirm_ms?: number;
-  readonly directory: Directory;
   readonly guard: Guard;
   readonly commands: Commands;
   readonly ended: EndedCalls;

@@ -3,13 +3,10 @@
  * service was down follow after its start; a record that is read twice is published twice.
  */
 import net from 'node:net';
-import type { DomainEvent } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
-import type { Audit } from '../../ports/audit.ts';
 import type { CallRecord, CallRecords } from '../../ports/call-records.ts';
-import type { Clock } from '../../ports/clock.ts';
+import type { Common } from '../../ports/common.ts';
 
 /** Older calls are not published: they appear only when all call records are read again from the beginning. */
 const NEWS_MS = 24 * 60 * 60_000;
@@ -17,11 +14,7 @@ interface Located {
   readonly net: string;
   readonly location: string;
 }
-export interface EmergencyDeps {
-  readonly publish: (events: readonly DomainEvent[]) => void;
-  readonly audit: Audit;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface EmergencyDeps extends Common<'audit' | 'clock' | 'log' | 'publish'> {
   readonly person: (extension: string) => { readonly name: string; readonly location: string | null } | null;
   /** Location of a shared phone; it is used instead of the location of the person who is signed in there. */
   readonly sharedPhone: (endpoint: string) => string | null;

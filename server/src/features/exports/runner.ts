@@ -3,12 +3,9 @@ import type { Kysely } from 'kysely';
 import type { ConversationFilter } from '@offhook/contract/conversations.ts';
 import type { ExportColumn } from '@offhook/contract/exports.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import type { Principal } from '../../rights/rights.ts';
-import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { ConversationRows, ExportPlace } from '../../ports/conversations.ts';
-import type { Store } from '../../ports/store.ts';
+import type { Common } from '../../ports/common.ts';
 import type { Rows } from './cells.ts';
 import { csvOf } from './csv.ts';
 import { NoRoomError } from '../../core/file-folder.ts';
@@ -29,13 +26,9 @@ const AGAIN_MS = 2_000;
 const STEP_MS = 1_000;
 
 type Page = Awaited<ReturnType<ConversationRows['page']>>;
-export interface RunnerDeps {
-  readonly store: Store;
+export interface RunnerDeps extends Common<'audit' | 'clock' | 'log' | 'store'> {
   readonly rows: ConversationRows;
   readonly folder: FileFolder;
-  readonly audit: Audit;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Called once a change of an export of this person can be read. */
   readonly changed: (person: number) => void;
   /** Milliseconds for which a finished file is kept. */

@@ -12,12 +12,11 @@ import type { Log } from '../../core/log.ts';
 import { covers, historyOf, historySince } from '../../rights/rights.ts';
 import type { Principal } from '../../rights/rights.ts';
 import type { Subject } from '../../numbers/subject.ts';
-import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { ConversationRows } from '../../ports/conversations.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Credentials } from '../../ports/stream.ts';
 import type { Kysely } from 'kysely';
@@ -44,15 +43,12 @@ const SWEEP_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const WAIT_SECONDS = 25;
 
-export interface ExportsDeps {
+export interface ExportsDeps extends Common<'audit' | 'clock' | 'log'> {
   /** Store of the conversations, which also holds the exports. */
   readonly store: Store;
   readonly rows: ConversationRows;
-  readonly audit: Audit;
-  readonly clock: Clock;
   /** Ends waiting requests with their session or key. */
   readonly credentials: Pick<Credentials, 'onSessionEnded' | 'onKeyEnded'>;
-  readonly log: Log;
   /** Folder of the files. */
   readonly folder: string;
   /** Hours for which a finished file is kept. */

@@ -3,13 +3,10 @@ import type { DomainEvent } from '@offhook/contract/events.ts';
 import { e164In } from '../../numbers/e164.ts';
 import { messageOf } from '../../core/errors.ts';
 import { LONGEST_RETRY_MS, untilDone } from '../../core/retry.ts';
-import type { Log } from '../../core/log.ts';
-import type { Audit } from '../../ports/audit.ts';
 import type { CallRecords } from '../../ports/call-records.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Conversations, RecordingIndex } from '../../ports/conversations.ts';
-import type { Directory } from '../../ports/directory.ts';
 import type { JournalReader, JournalRow } from '../../ports/journal-store.ts';
+import type { Common } from '../../ports/common.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import type { Store } from '../../ports/store.ts';
 import { createNotes, createQuality } from './query/annotate.ts';
@@ -29,20 +26,15 @@ import { migrations } from './store/migrations.ts';
 import type { Tables } from './store/tables.ts';
 import { createWrapUps } from './ingest/wrap-ups.ts';
 
-export interface HistoryDeps {
-  readonly store: Store;
+export interface HistoryDeps extends Common<'audit' | 'clock' | 'directory' | 'log' | 'store'> {
   /** Name of this node; null where the site has only one. */
   readonly node?: string | null;
-  readonly clock: Clock;
-  readonly directory: Directory;
-  readonly log: Log;
   /** The site's zone, for `calldate`. */
   readonly zone: string;
   readonly records: CallRecords;
   /** Call records of the site's other engines, by node. */
   readonly others?: ReadonlyMap<string, CallRecords>;
   readonly recordings: RecordingIndex;
-  readonly audit: Audit;
   /** Country of the site (config.ts), or empty. */
   readonly country: string;
   readonly journal: JournalReader;

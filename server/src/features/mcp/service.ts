@@ -9,11 +9,10 @@ import type {
 import type { Problem } from '@offhook/contract/errors.ts';
 import { AtOnce } from '../../commands/lanes.ts';
 import { say } from '../../core/said.ts';
-import type { Log } from '../../core/log.ts';
 import { ServiceError, messageOf, problemOf } from '../../core/errors.ts';
-import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { App, Caller } from '../../ports/http.ts';
+import type { Common } from '../../ports/common.ts';
 import { callTool, requestOf } from './call.ts';
 import type { Answer, Arguments, Asker } from './call.ts';
 import { CONFIRM_SECONDS, Confirmations } from './confirmations.ts';
@@ -22,11 +21,9 @@ import { readingOf, resourcesOf, templatesOf } from './resources.ts';
 import { CONFIRMATION, listed, mayCall, toolsOf } from './tools.ts';
 import type { Groups, Tool } from './tools.ts';
 
-export interface McpOptions {
+export interface McpOptions extends Common<'audit' | 'log'> {
   readonly groups: Groups;
   readonly version: string;
-  readonly log: Log;
-  readonly audit: Audit;
   readonly clock: Pick<Clock, 'now'>;
 }
 export interface Message extends Asker {

@@ -2,14 +2,13 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { NightSwitch } from '@offhook/contract/night-switches.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import { say } from '../../core/said.ts';
-import type { Audit } from '../../ports/audit.ts';
 import type { SwitchVerbs } from '../../ports/engine-verbs.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 
-export interface NightSwitchDeps {
+export interface NightSwitchDeps extends Common<'audit' | 'log'> {
   /** Time conditions with the extensions that may switch them. */
   readonly conditions: () => readonly {
     readonly name: string;
@@ -19,8 +18,6 @@ export interface NightSwitchDeps {
   }[];
   readonly engine: SwitchVerbs;
   readonly live: Pick<LiveView, 'live' | 'switched' | 'until'>;
-  readonly audit: Audit;
-  readonly log: Log;
 }
 const CONFIRM_MS = 3_000;
 

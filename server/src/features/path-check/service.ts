@@ -13,13 +13,12 @@ import { createTable } from '../../core/schema.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { missing } from '../../core/files.ts';
-import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Gauges } from '../../ports/metrics.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 import type { PathProbe } from '../../ports/paths.ts';
-import type { Migration, Store } from '../../ports/store.ts';
+import type { Migration } from '../../ports/store.ts';
 
 interface Row {
   way: PathWay;
@@ -50,12 +49,8 @@ const EVERY_MS = 3_600_000;
 const isBrowserWay = (way: PathWay): boolean => BROWSER_WAYS.some((one) => one === way);
 const ORDER = PathWay.options;
 
-export interface PathCheckDeps {
-  readonly store: Store;
+export interface PathCheckDeps extends Common<'clock' | 'log' | 'publish' | 'store'> {
   readonly audit: Required<Pick<Audit, 'record'>>;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly publish: (events: readonly DomainEvent[]) => void;
   /** Null for an engine without ways, such as the simulator. */
   readonly probe: PathProbe | null;
   /** Whether the engine's link is up. */

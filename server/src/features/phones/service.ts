@@ -6,16 +6,14 @@ import type { PhoneDirectoryFile } from '@offhook/contract/phonebook-directory.t
 import type { PhoneState, PhonesReply, WaitingPhone } from '@offhook/contract/phones.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import { networkOf } from '../../core/networks.ts';
 import { createRateLimit } from '../../core/rate-limit.ts';
 import type { RateLimit } from '../../core/rate-limit.ts';
 import { say } from '../../core/said.ts';
-import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { PhoneVerbs } from '../../ports/engine-verbs.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 import type { Fetch, Pairing, PhoneStore } from './store.ts';
 import { renderTemplate } from './template.ts';
 import type { Values } from './template.ts';
@@ -43,7 +41,7 @@ export interface PhoneSite extends SiteValues {
   /** The engine's name of the desk phones of an extension; null for none. */
   readonly endpoint: (extension: string) => string | null;
 }
-export interface PhonesDeps {
+export interface PhonesDeps extends Common<'audit' | 'clock' | 'log'> {
   readonly store: PhoneStore;
   readonly vendors: ReadonlyMap<string, Vendor>;
   readonly site: () => PhoneSite;
@@ -51,9 +49,6 @@ export interface PhonesDeps {
   readonly live: Pick<LiveView, 'device' | 'signed' | 'until'>;
   /** The phonebook of the site as XML, or what `q` finds in it. */
   readonly phonebook: (file: PhoneDirectoryFile, q: string) => Promise<string>;
-  readonly audit: Audit;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 /** A request to a phone address, by a phone or any other client. */
 export interface Ask {

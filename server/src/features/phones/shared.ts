@@ -1,14 +1,12 @@
 /** Signs people out of shared phones after the configured hours or when phone or person is deleted; audits sign-ins. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
-import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { SignedBy } from '../../ports/engine-events.ts';
 import type { PhoneVerbs } from '../../ports/engine-verbs.ts';
 import type { LiveView } from '../../ports/live.ts';
+import type { Common } from '../../ports/common.ts';
 
-export interface SharedPhonesDeps {
+export interface SharedPhonesDeps extends Common<'audit' | 'clock' | 'log'> {
   readonly engine: Pick<PhoneVerbs, 'signOutPhone' | 'showIdleAtPhone'>;
   readonly live: Pick<LiveView, 'live' | 'signed' | 'calls'>;
   /** From the applied configuration: whether phone and person exist, and the hours until a person is signed out. */
@@ -16,9 +14,6 @@ export interface SharedPhonesDeps {
     readonly has: (endpoint: string, extension: string) => boolean;
     readonly hours: number | null;
   };
-  readonly audit: Audit;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 const LOOK_MS = 10_000;
 const HOUR_MS = 3_600_000;

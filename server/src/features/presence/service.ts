@@ -3,24 +3,17 @@ import { rfc3339OrNull } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { Lanes } from '../../commands/lanes.ts';
 import { say } from '../../core/said.ts';
-import type { Log } from '../../core/log.ts';
 import type { Principal } from '../../rights/rights.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Directory } from '../../ports/directory.ts';
 import type { DoNotDisturb } from '../../ports/do-not-disturb.ts';
 import type { LiveView, PresenceSaid, Said } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
-import type { Store } from '../../ports/store.ts';
 import { personalDataOf } from './personal-data.ts';
 import { createPresenceStore } from './store.ts';
 import type { PresenceStore, Statement } from './store.ts';
 
-export interface PresenceDeps {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly directory: Directory;
+export interface PresenceDeps extends Common<'clock' | 'directory' | 'log' | 'store'> {
   readonly live: Pick<LiveView, 'live' | 'features'>;
   readonly doNotDisturb: DoNotDisturb;
   readonly tell: (input: PresenceSaid) => void;

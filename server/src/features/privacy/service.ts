@@ -12,15 +12,11 @@ import { pageOf } from '../../core/page.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { createFileFolder } from '../../core/file-folder.ts';
 import type { FileFolder } from '../../core/file-folder.ts';
-import type { Log } from '../../core/log.ts';
 import { extensionSubject, numberSubject } from '../../numbers/subject.ts';
 import type { Subject } from '../../numbers/subject.ts';
-import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Directory } from '../../ports/directory.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 import type { PersonalData, Places } from '../../ports/privacy.ts';
-import type { Store } from '../../ports/store.ts';
 import { JobRunner, placeholderOf } from './job-runner.ts';
 import { hashOf, isIntact, newSalt } from './ledger.ts';
 import { keptFiles, migrations } from './store.ts';
@@ -44,14 +40,9 @@ export interface Gone {
   /** Nodes that keep the recordings of their engines for themselves. */
   readonly recordings: readonly string[];
 }
-export interface PrivacyDeps {
-  readonly store: Store;
+export interface PrivacyDeps extends Common<'audit' | 'clock' | 'directory' | 'log' | 'store'> {
   /** Owners of personal data, erased in this order, so that files derived from others come last. */
   readonly holders: readonly PersonalData[];
-  readonly directory: Directory;
-  readonly audit: Audit;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly folder: string;
   readonly diskFloor: number;
   /** Hours for which a file is kept. */

@@ -5,17 +5,15 @@ import type { Step } from '../../commands/confirm.ts';
 import type { Command } from '../../commands/kernel.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { QueuePlace, QueueVerbs } from '../../ports/engine-verbs.ts';
 import type { Engine } from '../../ports/engine.ts';
-import type { CallerTaken, ExpectedEvent, LiveCaller, LiveView, ModelInput } from '../../ports/live.ts';
+import type { CallerTaken, ExpectedEvent, LiveCaller, ModelInput } from '../../ports/live.ts';
+import type { Common } from '../../ports/common.ts';
 import { callerOf } from './view.ts';
 import type { QueueSettings } from './view.ts';
 
-export interface CallerDeps {
+export interface CallerDeps extends Common<'clock' | 'live'> {
   readonly engine: QueueVerbs & Pick<Engine, 'resync'>;
-  readonly live: LiveView;
-  readonly clock: Clock;
   readonly tell: (input: ModelInput) => void;
   /** Milliseconds in which the engine must confirm each step. */
   readonly ms: number;

@@ -8,31 +8,25 @@ import { queuesOf, reaches } from '../../rights/rights.ts';
 import type { Objects, Principal } from '../../rights/rights.ts';
 import { ServiceError, markNotBegun } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
-import type { Log } from '../../core/log.ts';
-import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { QueueVerbs } from '../../ports/engine-verbs.ts';
 import type { Engine } from '../../ports/engine.ts';
-import type { LiveView, ModelInput } from '../../ports/live.ts';
+import type { ModelInput } from '../../ports/live.ts';
 import type { Memberships } from '../../ports/memberships.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 import type { TopicSource } from '../../ports/stream.ts';
 import { createCallerCommands } from './callers.ts';
 import type { Taken, Withdrawn } from './callers.ts';
 import { membersOf, queueView } from './view.ts';
 import type { QueueSettings } from './view.ts';
 
-export interface QueuesDeps {
+export interface QueuesDeps extends Common<'audit' | 'clock' | 'live' | 'log'> {
   readonly engine: QueueVerbs & Pick<Engine, 'resync' | 'settled' | 'roundTrip'>;
-  readonly live: LiveView;
   readonly directory: Pick<Directory, 'queuesOf'>;
   /** The site's current queues. */
   readonly settings: () => readonly QueueSettings[];
   readonly memberships: Memberships;
-  readonly audit: Audit;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Passes input to the model, in order with the engine's facts. */
   readonly tell: (input: ModelInput) => void;
   /** Timeout of the engine's confirmation, including a fresh snapshot; 5,000 ms by default. */

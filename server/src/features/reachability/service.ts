@@ -6,13 +6,13 @@ import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { KeptText } from '../../core/files.ts';
 import type { Log } from '../../core/log.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Finding } from '../../ports/engine-site.ts';
 import type { AddressSource, FindAddress, FoundAddress } from '../../ports/external-address.ts';
+import type { Common } from '../../ports/common.ts';
 import type { SiteNetwork } from '../../ports/site.ts';
 import { disbelief, sourceOf, wordsOf } from './source.ts';
 
-export interface ExternalAddressDeps {
+export interface ExternalAddressDeps extends Common<'clock' | 'log' | 'publish'> {
   /** The applied network. */
   readonly network: () => SiteNetwork;
   readonly find: FindAddress;
@@ -20,9 +20,6 @@ export interface ExternalAddressDeps {
   readonly up: () => boolean;
   /** Applies the present version again, rendered with `found()`. Throws if no apply can begin now. */
   readonly renew: (comment: string) => Promise<ConfigApply>;
-  readonly publish: (events: readonly DomainEvent[]) => void;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Stores the address across restarts, as text. */
   readonly kept: KeptText;
 }

@@ -2,14 +2,14 @@
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Finding } from '../../ports/engine-site.ts';
+import type { Common } from '../../ports/common.ts';
 
 export interface ProxyAddress {
   readonly host: string;
   readonly port: number;
 }
-export interface TrunkProxyDeps {
+export interface TrunkProxyDeps extends Common<'clock' | 'log'> {
   /** In order of preference. */
   readonly proxies: readonly ProxyAddress[];
   /** Rejects with one sentence if the proxy does not answer. */
@@ -20,8 +20,6 @@ export interface TrunkProxyDeps {
   readonly up: () => boolean;
   /** Applies the present version again, rendered with `used()`. Throws if no apply can begin now. */
   readonly renew: (comment: string) => Promise<ConfigApply>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 const EVERY_MS = 2_000;
 /** Consecutive checks without an answer after which a proxy counts as dead. */

@@ -5,8 +5,8 @@ import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { KeptText } from '../../core/files.ts';
 import type { Log } from '../../core/log.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Finding } from '../../ports/engine-site.ts';
+import type { Common } from '../../ports/common.ts';
 import type { SiteTrunk } from '../../ports/site.ts';
 import type {
   FindServers,
@@ -17,7 +17,7 @@ import type {
 } from '../../ports/trunk-servers.ts';
 
 type Followed = Pick<SiteTrunk, 'name' | 'title' | 'host' | 'port' | 'transport' | 'srv'>;
-export interface TrunkServersDeps {
+export interface TrunkServersDeps extends Common<'clock' | 'log'> {
   /** Applied trunks, in any order. */
   readonly trunks: () => readonly (Followed & { readonly enabled: boolean })[];
   /** True if the engine needs the resolved servers of this trunk. */
@@ -29,8 +29,6 @@ export interface TrunkServersDeps {
   readonly up: () => boolean;
   /** Applies the present version again, rendered with `found()`. Throws if no apply can begin now. */
   readonly renew: (comment: string) => Promise<ConfigApply>;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Stores the servers across restarts, as text. */
   readonly kept: KeptText;
 }

@@ -1,9 +1,9 @@
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { repeating } from '../../core/retry.ts';
-import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Conversations } from '../../ports/conversations.ts';
+import type { Common } from '../../ports/common.ts';
 import type { Store } from '../../ports/store.ts';
 import { recordingFiles } from './files.ts';
 import type { RecordingFiles } from './files.ts';
@@ -12,7 +12,7 @@ import { openRecordingStore } from './store.ts';
 import type { RecordingStore, Scope } from './store.ts';
 import type { RecordingRow } from './tables.ts';
 
-export interface DisposalDeps {
+export interface DisposalDeps extends Common<'audit' | 'clock' | 'log'> {
   readonly store: RecordingStore;
   readonly files: RecordingFiles;
   readonly node: string;
@@ -26,9 +26,6 @@ export interface DisposalDeps {
   /** Names of the home nodes. */
   readonly homes: () => readonly string[];
   readonly conversations: Pick<Conversations, 'touch'>;
-  readonly audit: Audit;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Days for which recordings are kept; 0: without a limit. */
   readonly days: number;
 }

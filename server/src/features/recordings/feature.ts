@@ -1,15 +1,12 @@
 import { statOf } from '../../core/files.ts';
-import type { Log } from '../../core/log.ts';
-import type { Audit } from '../../ports/audit.ts';
 import type { CallRecords } from '../../ports/call-records.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Conversations, RecordingIndex, RecordingView } from '../../ports/conversations.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { nodeOf } from '@offhook/contract/ids.ts';
-import type { LiveView, ModelInput } from '../../ports/live.ts';
+import type { ModelInput } from '../../ports/live.ts';
 import type { Gauges } from '../../ports/metrics.ts';
+import type { Common } from '../../ports/common.ts';
 import type { RecordingAudio, RecordingKeeper } from '../../ports/recordings.ts';
-import type { Store } from '../../ports/store.ts';
 import { TIDY_MS, createDisposal } from './disposal.ts';
 import { recordingFiles } from './files.ts';
 import { Keeper, isOfNode } from './keeper.ts';
@@ -19,18 +16,13 @@ import type { RecordingService } from './service.ts';
 import { createRecordingStore } from './store.ts';
 import { viewOf } from './view.ts';
 
-export interface RecordingsDeps {
-  readonly store: Store;
+export interface RecordingsDeps extends Common<'audit' | 'clock' | 'live' | 'log' | 'store'> {
   readonly conversations: Conversations;
-  readonly audit: Audit;
-  readonly live: LiveView;
   readonly node: string;
   /** True if all nodes of the site use the same folder. */
   readonly shared?: boolean;
   /** Names of the home nodes: each has an engine, and never leads. */
   readonly homes: () => readonly string[];
-  readonly clock: Clock;
-  readonly log: Log;
   readonly tell: (input: ModelInput) => void;
   /** Folder into which the engine writes them. */
   readonly folder: string;

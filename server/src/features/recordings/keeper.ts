@@ -5,9 +5,9 @@ import { ServiceError, messageOf } from '../../core/errors.ts';
 import { untilDone } from '../../core/retry.ts';
 import type { Log } from '../../core/log.ts';
 import type { CallRecord, RecordingBegun } from '../../ports/call-records.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Conversations } from '../../ports/conversations.ts';
-import type { LiveLeg, LiveView, ModelInput } from '../../ports/live.ts';
+import type { LiveLeg, ModelInput } from '../../ports/live.ts';
+import type { Common } from '../../ports/common.ts';
 import type { RecordingKeeper } from '../../ports/recordings.ts';
 import type { Found, RecordingFiles } from './files.ts';
 import { isFileName, newRecordingId } from './ids.ts';
@@ -15,10 +15,9 @@ import type { RecordingStore } from './store.ts';
 import type { RecordingRow } from './tables.ts';
 import { windowsOf } from './view.ts';
 
-export interface KeeperDeps {
+export interface KeeperDeps extends Common<'clock' | 'live' | 'log'> {
   readonly store: RecordingStore;
   readonly files: RecordingFiles;
-  readonly live: LiveView;
   /** Prefix of the ids of this node's channels. */
   readonly node: string;
   /** False for a recording whose file is on the machine of another node. */
@@ -26,8 +25,6 @@ export interface KeeperDeps {
   /** True for a recording whose file is on the machine of a home node, which never leads. */
   readonly isAtHome: (row: RecordingRow) => boolean;
   readonly conversations: Pick<Conversations, 'touch'>;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Passes an input to the model, in order with those of the engine. */
   readonly tell: (input: ModelInput) => void;
   /** Free disk space required to start a recording, in bytes; set by tests only. */

@@ -5,11 +5,10 @@ import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import { pageOf } from '../../core/page.ts';
 import { historySince, reaches, recordingsOf } from '../../rights/rights.ts';
-import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Conversations } from '../../ports/conversations.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 import type { Disposal } from './disposal.ts';
 import type { RecordingFiles } from './files.ts';
 import { createPlays } from './plays.ts';
@@ -17,7 +16,7 @@ import type { RecordingStore } from './store.ts';
 import type { RecordingRow } from './tables.ts';
 import { recordingOf } from './view.ts';
 
-export interface ServiceDeps {
+export interface ServiceDeps extends Common<'audit' | 'clock'> {
   readonly store: RecordingStore;
   readonly files: RecordingFiles;
   readonly disposal: Disposal;
@@ -26,8 +25,6 @@ export interface ServiceDeps {
   /** True for a recording whose file is on the machine of a home node, which never leads. */
   readonly isAtHome: (row: RecordingRow) => boolean;
   readonly conversations: Pick<Conversations, 'byCall'>;
-  readonly audit: Audit;
-  readonly clock: Clock;
   /** Whether persons may play recordings of the conversations they took part in. */
   readonly own: boolean;
 }

@@ -1,7 +1,6 @@
 import { Backoff } from '../../core/backoff.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
-import type { Clock } from '../../ports/clock.ts';
+import type { Common } from '../../ports/common.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { ExtensionFeatures } from '../../ports/engine-state.ts';
 import { FEATURES_OFF } from '../../ports/engine-state.ts';
@@ -13,13 +12,10 @@ import type { RuleDeps } from './rules.ts';
 import { holds, isSame, valuesOf } from './view.ts';
 import type { FeatureChanges } from './view.ts';
 
-export interface ReconcilerDeps extends RuleDeps {
-  readonly live: LiveView;
+export interface ReconcilerDeps extends RuleDeps, Common<'clock' | 'live' | 'log'> {
   readonly directory: Directory;
   readonly intents: Intents;
   readonly lanes: Lanes;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly write: (extension: string, changes: FeatureChanges, time: number) => Promise<ExtensionFeatures>;
   readonly nextTime: (extension: string) => number;
   /** True for settings of a former holder of the extension. */

@@ -4,19 +4,16 @@ import { Commands } from '../../commands/kernel.ts';
 import { Lanes } from '../../commands/lanes.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
-import type { Log } from '../../core/log.ts';
 import type { Principal } from '../../rights/rights.ts';
 import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
+import type { Common } from '../../ports/common.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { ExtensionFeatures } from '../../ports/engine-state.ts';
 import type { FeatureVerbs } from '../../ports/engine-verbs.ts';
 import type { Engine } from '../../ports/engine.ts';
 import { FEATURES_OFF } from '../../ports/engine-state.ts';
 import type { DoNotDisturb } from '../../ports/do-not-disturb.ts';
-import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
-import type { Store } from '../../ports/store.ts';
 import { changeFeatures, lineOf } from './change.ts';
 import type { ChangeDeps } from './change.ts';
 import { createIntents } from './intents.ts';
@@ -26,14 +23,10 @@ import { createFeatureStore } from './store.ts';
 import { changesOf, featuresOf, isSame } from './view.ts';
 import type { FeatureChanges } from './view.ts';
 
-export interface SelfServiceDeps extends RuleDeps {
-  readonly engine: FeatureVerbs & Pick<Engine, 'settled' | 'roundTrip'>;
-  readonly live: LiveView;
+export interface SelfServiceDeps extends RuleDeps, Common<'clock' | 'live' | 'log' | 'store'> {
   readonly directory: Directory;
-  readonly store: Store;
+  readonly engine: FeatureVerbs & Pick<Engine, 'settled' | 'roundTrip'>;
   readonly audit: Required<Audit>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 export interface SelfService {
   /** From memory. Throws `forbidden`, `not_found`. */

@@ -1,26 +1,21 @@
 import { hash } from 'node:crypto';
 import { ServiceError, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import { verifyPassword } from './password.ts';
-import type { Audit, AuditEntry } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Directory, Person } from '../../ports/directory.ts';
+import type { AuditEntry } from '../../ports/audit.ts';
+import type { Person } from '../../ports/directory.ts';
 import type { Caller } from '../../ports/http.ts';
+import type { Common } from '../../ports/common.ts';
 import type { KnownDevices } from './devices.ts';
 import type { Otp } from './otp.ts';
 import type { SessionStore } from './store.ts';
 import { createThrottle } from './throttle.ts';
 import type { Attempt, Known } from './throttle.ts';
 
-export interface ProofOptions {
+export interface ProofOptions extends Common<'audit' | 'clock' | 'directory' | 'log'> {
   readonly store: SessionStore;
   readonly otp: Otp;
   readonly devices: KnownDevices;
-  readonly clock: Clock;
-  readonly directory: Directory;
   readonly person: (id: number) => Person | undefined;
-  readonly audit: Audit;
-  readonly log: Log;
 }
 export interface Claim {
   /** Extension or user name. */

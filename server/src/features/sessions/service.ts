@@ -9,9 +9,9 @@ import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
 import type { Authenticator, Caller } from '../../ports/http.ts';
+import type { Common } from '../../ports/common.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import type { SipCredentials } from '../../ports/sip.ts';
-import type { Store } from '../../ports/store.ts';
 import { SessionCache } from './cache.ts';
 import type { Live } from './cache.ts';
 import { createConfirmation } from './confirmation.ts';
@@ -42,12 +42,8 @@ export interface SessionSettings {
   readonly sessionIdleSeconds: number;
   readonly sessionAbsoluteSeconds: number;
 }
-export interface SessionsOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly directory: Directory;
+export interface SessionsOptions extends Common<'clock' | 'directory' | 'log' | 'store'> {
   readonly audit: Required<Audit>;
-  readonly log: Log;
   readonly config: SessionSettings;
   /** Key from which the SIP passwords of sessions are derived. */
   readonly sipKey: Buffer;

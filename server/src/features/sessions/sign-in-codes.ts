@@ -1,10 +1,9 @@
 /** Codes with which a phone signs in without a password: for one use, for two minutes, in memory only. */
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
-import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 import type { Otp } from './otp.ts';
 import type { Proof } from './proof.ts';
 import type { SessionStore } from './store.ts';
@@ -36,14 +35,12 @@ export interface Taken {
   /** The code opens no session once this one has ended. */
   readonly by_session: number;
 }
-export interface SignInCodesDeps {
+export interface SignInCodesDeps extends Common<'audit' | 'clock'> {
   readonly store: Pick<SessionStore, 'password'>;
   readonly otp: Pick<Otp, 'isOn'>;
   readonly proof: Pick<Proof, 'code'>;
   readonly directory: Pick<Directory, 'byExtension'>;
   readonly person: (id: number) => Person | undefined;
-  readonly audit: Audit;
-  readonly clock: Clock;
 }
 
 export class SignInCodes {

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { Clock } from '../../ports/clock.ts';
-import type { Directory, Person } from '../../ports/directory.ts';
+import type { Person } from '../../ports/directory.ts';
 import type { Authenticator, Caller } from '../../ports/http.ts';
+import type { Common } from '../../ports/common.ts';
 import type { Live, SessionCache } from './cache.ts';
 
 /** Validity of a token after the first use of its replacement, for requests already sent. */
@@ -13,10 +13,8 @@ export interface Owned {
   readonly live: Live;
   readonly who: Person;
 }
-export interface TokensDeps {
+export interface TokensDeps extends Common<'clock' | 'directory'> {
   readonly cache: SessionCache;
-  readonly clock: Clock;
-  readonly directory: Directory;
   readonly person: (id: number) => Person | undefined;
   readonly idleMs: number;
 }

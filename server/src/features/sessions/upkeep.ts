@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Directory, Person } from '../../ports/directory.ts';
+import type { Person } from '../../ports/directory.ts';
+import type { Common } from '../../ports/common.ts';
 import type { SessionCache } from './cache.ts';
 import type { SessionStore } from './store.ts';
 
@@ -10,13 +9,10 @@ const SAVE_EVERY_MS = 5_000;
 const SAVE_AT_ONCE = 500;
 const PURGE_EVERY_MS = 6 * 3_600_000;
 
-export interface UpkeepDeps {
+export interface UpkeepDeps extends Common<'clock' | 'directory' | 'log'> {
   readonly store: SessionStore;
   readonly cache: SessionCache;
-  readonly clock: Clock;
-  readonly directory: Directory;
   readonly person: (id: number) => Person | undefined;
-  readonly log: Log;
   /** Ends all sessions of an inactive person. */
   readonly endSessionsOf: (personId: number) => Promise<void>;
 }

@@ -8,13 +8,12 @@ import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createTable } from '../../core/schema.ts';
 import { rfc3339, sleepUntil } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Firewall } from '../../ports/firewall.ts';
 import type { SipRefusal } from '../../ports/engine.ts';
 import type { Actor } from '../../ports/operations.ts';
-import type { Migration, Store } from '../../ports/store.ts';
+import type { Common } from '../../ports/common.ts';
+import type { Migration } from '../../ports/store.ts';
 import { blockedNetworkOf, meets } from './networks.ts';
 
 interface Row {
@@ -65,12 +64,8 @@ const AGAIN_MS = 10_000;
 /** Limit of networks with counted refusals; beyond it the one with the oldest refusal is forgotten. */
 const MOST_COUNTED = 2_000;
 
-export interface BlockDeps {
-  readonly store: Store;
+export interface BlockDeps extends Common<'clock' | 'log' | 'publish' | 'store'> {
   readonly audit: Required<Pick<Audit, 'record'>>;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly publish: (events: readonly DomainEvent[]) => void;
   /** Networks and addresses that are never blocked. */
   readonly spared: () => readonly string[];
   /** Addresses of the registered phones and of trunks. */

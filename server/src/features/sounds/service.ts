@@ -9,10 +9,9 @@ import { repeat } from '../../core/retry.ts';
 import { say } from '../../core/said.ts';
 import { createShares } from '../../core/shares.ts';
 import type { Log } from '../../core/log.ts';
-import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Speak } from '../../ports/speech.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Common } from '../../ports/common.ts';
 import { HEAD_BYTES, KEPT_RATE } from './convert.ts';
 import { createConverter } from './converter.ts';
 import { openSoundFolder } from './folder.ts';
@@ -27,10 +26,7 @@ const RETRY_SECONDS = 10;
 const UNUSED_MS = 7 * 86_400_000;
 const SWEEP_MS = 3_600_000;
 
-export interface SoundsDeps {
-  readonly audit: Audit;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface SoundsDeps extends Common<'audit' | 'clock' | 'log'> {
   /** Folder of the files; the engine reads them there. */
   readonly folder: string;
   /** Limit of bytes of all sounds together. */

@@ -1,9 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { JournalReader, JournalRow } from '../../ports/journal-store.ts';
+import type { Common } from '../../ports/common.ts';
 import { emptyBoard, readBoard, writeBoard } from './board.ts';
 import type { Board } from './board.ts';
 import type { Span, ZoneCalendar } from './days.ts';
@@ -17,13 +16,11 @@ import type { Position, WallboardStore } from './store.ts';
 import { SLOT_MS, fold, noSums, take } from './sums.ts';
 import type { Count, Sums } from './sums.ts';
 
-export interface CounterOptions {
+export interface CounterOptions extends Common<'clock' | 'log'> {
   readonly store: WallboardStore;
   readonly journal: JournalReader;
   readonly eventOf: (row: JournalRow) => DomainEvent;
-  readonly clock: Clock;
   readonly calendar: ZoneCalendar;
-  readonly log: Log;
 }
 /** A save whose answer was an error: it is open whether the database has it. */
 interface OpenSave {

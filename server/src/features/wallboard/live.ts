@@ -2,10 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import { isPaused } from '../../pbx/agent-state.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { LiveView } from '../../ports/live.ts';
+import type { Common } from '../../ports/common.ts';
 
 /**
  * Number of a queue's members by tile state (domain.md section 2); members without an extension of ours are
@@ -55,13 +54,9 @@ const GATHER_MS = 40;
 /** Milliseconds of figures before the event loop runs other work. The figures of larger queues take longer. */
 const AT_ONCE_MS = 5;
 
-export interface PublisherOptions {
-  readonly clock: Clock;
-  readonly live: LiveView;
-  readonly log: Log;
+export interface PublisherOptions extends Common<'clock' | 'live' | 'log' | 'publish'> {
   readonly queues: () => readonly string[];
   readonly stats: (queue: string) => QueueStats;
-  readonly publish: (events: readonly DomainEvent[]) => void;
   /** Start of the next day, milliseconds since 1970. */
   readonly nextDay: () => number;
 }

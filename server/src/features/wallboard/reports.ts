@@ -15,9 +15,7 @@ import { Queue } from '../../core/queue.ts';
 import { say } from '../../core/said.ts';
 import { agentFiguresOf, queuesOf, reaches } from '../../rights/rights.ts';
 import type { Objects, Principal } from '../../rights/rights.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Directory } from '../../ports/directory.ts';
-import type { LiveView } from '../../ports/live.ts';
+import type { Common } from '../../ports/common.ts';
 import type { Counter } from './counter.ts';
 import type { Span, ZoneCalendar } from './days.ts';
 import { agentFigures, expectedWait, figuresOf } from './figures.ts';
@@ -31,12 +29,9 @@ import type { Count, Sums } from './sums.ts';
 const MAX_WAITING = 31;
 const MOST_DAYS = { queue: 400, wallboard: 92 } as const;
 
-export interface ReportsDeps {
+export interface ReportsDeps extends Common<'clock' | 'directory' | 'live'> {
   readonly counter: Counter;
-  readonly clock: Clock;
   readonly calendar: ZoneCalendar;
-  readonly directory: Directory;
-  readonly live: LiveView;
   readonly zone: string;
   /** Service levels of queues with their own. */
   readonly levels: ReadonlyMap<string, ServiceLevel>;

@@ -12,13 +12,9 @@ import type { Log } from '../../core/log.ts';
 import { agentFiguresOf } from '../../rights/rights.ts';
 import type { Principal } from '../../rights/rights.ts';
 import { nounOf } from '../../rights/topics.ts';
-import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Directory } from '../../ports/directory.ts';
 import type { JournalReader, JournalRow } from '../../ports/journal-store.ts';
-import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
-import type { Store } from '../../ports/store.ts';
+import type { Common } from '../../ports/common.ts';
 import { Counter } from './counter.ts';
 import { zoneCalendar } from './days.ts';
 import type { ZoneCalendar } from './days.ts';
@@ -27,15 +23,9 @@ import type { Publisher } from './live.ts';
 import { Reports, isToday, noSuchQueue } from './reports.ts';
 import { WallboardStore } from './store.ts';
 
-export interface WallboardDeps {
-  readonly store: Store;
+export interface WallboardDeps extends Common<'audit' | 'clock' | 'directory' | 'live' | 'log' | 'store'> {
   readonly journal: JournalReader;
   readonly eventOf: (row: JournalRow) => DomainEvent;
-  readonly clock: Clock;
-  readonly directory: Directory;
-  readonly live: LiveView;
-  readonly audit: Audit;
-  readonly log: Log;
   /** Time zone of the site, in which its days begin. */
   readonly zone: string;
   /** Commits `queue.stats`; first called after the first `onCommitted`. */

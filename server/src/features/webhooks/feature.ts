@@ -1,12 +1,10 @@
 /** Webhooks: their settings, delivery logs and the lanes that deliver. */
 import { random } from '../../core/chance.ts';
-import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { FollowableJournal } from '../../ports/journal-store.ts';
 import type { Gauges } from '../../ports/metrics.ts';
+import type { Common } from '../../ports/common.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
-import type { Store } from '../../ports/store.ts';
 import { personalDataOf } from './personal-data.ts';
 import { Runner } from './runner.ts';
 import { WebhookService } from './service.ts';
@@ -19,12 +17,9 @@ import type { Allow, Guard } from '../../outbound/address-guard.ts';
 import { createResolve, Transport } from '../../outbound/transport.ts';
 import type { Resolve } from '../../outbound/transport.ts';
 
-export interface WebhooksOptions {
-  readonly store: Store;
+export interface WebhooksOptions extends Common<'clock' | 'log' | 'store'> {
   readonly journal: FollowableJournal;
-  readonly clock: Clock;
   readonly audit: Required<Audit>;
-  readonly log: Log;
   readonly owner: FindOwner;
   readonly allow: Allow;
   readonly version: string;

@@ -2,10 +2,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { RETRY_SECONDS } from '@offhook/contract/webhooks.ts';
 import type { DisabledReason } from '@offhook/contract/webhooks.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import { namesIn } from '../../rights/topics.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { FollowableJournal, JournalRow } from '../../ports/journal-store.ts';
+import type { Common } from '../../ports/common.ts';
 import { isFromBefore } from '../../rights/former-holder.ts';
 import { DeliveryLoop } from '../../outbound/delivery-loop.ts';
 import { retryDelay } from '../../outbound/schedule.ts';
@@ -31,11 +30,9 @@ export interface Hook {
   /** Number of the newest row of the delivery log. */
   last_number: number;
 }
-export interface LaneDeps {
+export interface LaneDeps extends Common<'clock' | 'log'> {
   readonly journal: FollowableJournal;
-  readonly clock: Clock;
   readonly transport: Transport;
-  readonly log: Log;
   readonly agent: string;
   readonly chance: () => number;
   /** Topics this webhook may receive now; null if its owner no longer exists. */

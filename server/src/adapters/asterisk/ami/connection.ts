@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ServiceError, markNotBegun, messageOf } from '../../../core/errors.ts';
-import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import type { Common } from '../../../ports/common.ts';
 import { encodeAction } from './codec.ts';
 import type { ActionFields } from './codec.ts';
 import type { Frame } from './frame.ts';
@@ -62,7 +62,7 @@ export class AmiClosed extends Error {
 
 export type ConnectionState = 'connecting' | 'login' | 'booting' | 'up' | 'closed';
 type AmiUser = Pick<AmiOptions, 'user' | 'secret'>;
-export interface AmiOptions {
+export interface AmiOptions extends Common<'clock' | 'log'> {
   readonly host: string;
   readonly port: number;
   /** Opens the way to the engine instead, where it is on another machine. */
@@ -73,8 +73,6 @@ export interface AmiOptions {
   readonly events: string;
   /** Waits for `FullyBooted` before the connection counts as up; needs the class `system`. */
   readonly awaitBoot: boolean;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly signal?: AbortSignal;
   /** Events for which `event` is called; all where absent. */
   readonly wants?: (name: string) => boolean;

@@ -5,7 +5,6 @@ import { stat } from 'node:fs/promises';
 import { ServiceError, messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Certificates } from '../../../ports/certificates.ts';
-import type { Clock } from '../../../ports/clock.ts';
 import type { Site } from '../../../ports/site.ts';
 import type {
   EngineConfig,
@@ -15,6 +14,7 @@ import type {
   Preparation,
   Proof,
 } from '../../../ports/engine-config.ts';
+import type { Common } from '../../../ports/common.ts';
 import { consoleText } from '../console-text.ts';
 import { AmiConnection } from '../ami/connection.ts';
 import { ListVoid } from '../ami/pending.ts';
@@ -43,15 +43,13 @@ import type { Asked } from './read-back.ts';
 import { needsRestart, ownerOf, reloadParts } from './reload.ts';
 import { UnreadFiles } from './unread.ts';
 
-export interface EngineConfigOptions {
+export interface EngineConfigOptions extends Common<'clock' | 'log'> {
   /** The site as this engine has it, where there are several. */
   readonly here?: ((site: Site) => Site) | undefined;
   readonly instance: Instance;
   readonly settings: InstanceSettings;
   /** Null until the program is known. */
   readonly program: () => AsteriskProgram | null;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Keeps the certificate of SIP over TLS; without it none is rendered. */
   readonly certificates?: Certificates;
   /** The TURN server beside the engine; without it the file for it is only written. */

@@ -17,7 +17,7 @@ import type {
   CallRecordCheckpoint,
   CallRecords,
 } from '../../../ports/call-records.ts';
-import type { Clock } from '../../../ports/clock.ts';
+import type { Common } from '../../../ports/common.ts';
 import { decodeRecord, salvage } from './decode.ts';
 import {
   MARK_BYTES,
@@ -34,12 +34,10 @@ import type { RawRecord } from './split.ts';
 import { createWaker } from './wake.ts';
 import type { Waker } from './wake.ts';
 
-export interface CelReaderOptions {
+export interface CelReaderOptions extends Common<'clock' | 'log'> {
   /** The file the engine appends to; it and its folder may not exist yet. */
   readonly file: string;
   readonly node: NodeId;
-  readonly log: Log;
-  readonly clock: Clock;
   /** Poll interval in case no change is notified. */
   readonly poll_ms?: number;
   /** Time for which a renamed file is watched for a last write by a process that still has it open. */

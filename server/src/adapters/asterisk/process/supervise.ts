@@ -3,6 +3,7 @@ import { Backoff } from '../../../core/backoff.ts';
 import { messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import type { Common } from '../../../ports/common.ts';
 import type { AsteriskProgram, Instance } from '../conf/instance.ts';
 import { consoleFile, consoleTail, trimConsole } from './console-log.ts';
 import { linkData } from '../sounds/data-folder.ts';
@@ -15,11 +16,9 @@ import type { Living } from './living.ts';
 import { ProcessStatus } from './status.ts';
 import type { EngineProcessStatus, EngineState } from './status.ts';
 
-export interface SuperviseOptions {
+export interface SuperviseOptions extends Common<'clock' | 'log'> {
   readonly program: AsteriskProgram;
   readonly instance: Instance;
-  readonly log: Log;
-  readonly clock: Clock;
   /** Aborting is the same as `release()`: the engine continues. */
   readonly signal?: AbortSignal;
   /**

@@ -6,6 +6,7 @@ import { ServiceError, messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import { bracketed } from '../../../core/networks.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import type { Common } from '../../../ports/common.ts';
 import type { ContactAddress } from '../../../ports/site-nodes.ts';
 import { AmiConnection } from '../ami/connection.ts';
 import { header } from '../ami/frame.ts';
@@ -85,11 +86,9 @@ async function passwordsOf(instance: Instance): Promise<Map<string, string>> {
 const callIdOf = (one: ContactAddress): string =>
   createHash('sha256').update(`${one.endpoint} ${one.uri}`).digest('hex').slice(0, 32);
 
-export interface RegisterOptions {
+export interface RegisterOptions extends Common<'clock' | 'log'> {
   /** SIP address of the engine. */
   readonly sip: { readonly host: string; readonly port: number };
-  readonly clock: Clock;
-  readonly log: Log;
 }
 /**
  * Registers phones at the engine of this node as they are at another, or unregisters those whose time is over. Resolves with those

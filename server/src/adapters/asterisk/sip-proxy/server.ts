@@ -5,10 +5,9 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { replaceFile, textOf } from '../../../core/files.ts';
 import { makeFolder } from '../../../core/folders.ts';
-import type { Log } from '../../../core/log.ts';
 import { bracketed } from '../../../core/networks.ts';
-import type { Clock } from '../../../ports/clock.ts';
 import type { Finding } from '../../../ports/engine-site.ts';
+import type { Common } from '../../../ports/common.ts';
 import { KeptServer } from '../process/kept-server.ts';
 import type { WantedServer } from '../process/kept-server.ts';
 import { chooseRunDir, makeRunDir } from '../process/run-dir.ts';
@@ -27,7 +26,7 @@ const COUNTERS = {
 } as const;
 export type ProxyCounts = Readonly<Record<keyof typeof COUNTERS, number>>;
 
-export interface SipProxyOptions {
+export interface SipProxyOptions extends Common<'clock' | 'log'> {
   /** Data folder of the proxy. */
   readonly data: string;
   readonly listen: SipAddress;
@@ -35,8 +34,6 @@ export interface SipProxyOptions {
   /** Phones by TLS are taken at this port with these files; null for none. */
   readonly tls: { readonly port: number; readonly certificate: string; readonly key: string } | null;
   readonly packages: (signal?: AbortSignal) => Promise<UnpackedPackages>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 export class SipProxy {
   readonly #options: SipProxyOptions;

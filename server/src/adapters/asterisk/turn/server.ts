@@ -4,9 +4,8 @@ import path from 'node:path';
 import { networkInterfaces } from 'node:os';
 import { messageOf } from '../../../core/errors.ts';
 import { textOf } from '../../../core/files.ts';
-import type { Log } from '../../../core/log.ts';
-import type { Clock } from '../../../ports/clock.ts';
 import type { Finding } from '../../../ports/engine-site.ts';
+import type { Common } from '../../../ports/common.ts';
 import { etcDir, logDir } from '../conf/instance.ts';
 import type { Instance } from '../conf/instance.ts';
 import { TURN_FILE, turnPidFile } from '../conf/turn-file.ts';
@@ -14,12 +13,10 @@ import { KeptServer } from '../process/kept-server.ts';
 import type { WantedServer } from '../process/kept-server.ts';
 import { askStun } from './stun.ts';
 
-export interface TurnOptions {
+export interface TurnOptions extends Common<'clock' | 'log'> {
   readonly instance: Instance;
   /** Command of the program; gets its packages first where they are missing. */
   readonly command: (signal?: AbortSignal) => Promise<readonly string[]>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 /** Settings from the file; null where the site has no TURN server. */
 interface Wanted extends WantedServer {

@@ -8,9 +8,8 @@ import { Backoff } from '../../../core/backoff.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { replaceFile, textOf } from '../../../core/files.ts';
 import { loadX509 } from '../../../core/x509.ts';
-import type { Log } from '../../../core/log.ts';
 import type { Ordered, Renewal, RenewalChange, RenewalState } from '../../../ports/certificates.ts';
-import type { Clock } from '../../../ports/clock.ts';
+import type { Common } from '../../../ports/common.ts';
 import { certificatesOf } from '../../../core/pem.ts';
 import { faultOf } from '../check.ts';
 import { ALGORITHM, newKeys, pemOfKey } from '../local-authority.ts';
@@ -18,7 +17,7 @@ import { Challenges } from './challenges.ts';
 import { AcmeClient } from './client.ts';
 import type { ChallengeKind } from './client.ts';
 
-export interface AcmeRenewalOptions {
+export interface AcmeRenewalOptions extends Common<'clock' | 'log'> {
   /** Folder of the account and of the certificate. */
   readonly folder: string;
   readonly directory: string;
@@ -27,8 +26,6 @@ export interface AcmeRenewalOptions {
   readonly kind: ChallengeKind;
   /** File of authorities that the server is checked against beside the public ones; null for none. */
   readonly trusted: string | null;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 const ORDER_MS = 300_000;
 /** Below the limits of public authorities: five failed validations of a name within an hour. */

@@ -1,8 +1,7 @@
 import { nodeOf } from '@offhook/contract/ids.ts';
 import type { Kysely } from 'kysely';
 import type { CallRecord, CallRecordBatch, CallRecordCheckpoint } from '../../../ports/call-records.ts';
-import type { Clock } from '../../../ports/clock.ts';
-import type { Store } from '../../../ports/store.ts';
+import type { Common } from '../../../ports/common.ts';
 import { inChunks, readFact, writeFact } from '../store/store.ts';
 import type { FactKey } from '../store/store.ts';
 import { withoutErased } from '../store/eraser.ts';
@@ -30,13 +29,11 @@ const ENDING: ReadonlySet<CallRecord['type']> = new Set(['hangup', 'channel_end'
 /** The call records of a conversation stay unpacked for this long after the last one. */
 const PACK_AFTER_US = 48 * 3_600_000_000;
 
-export interface IngestDeps extends TellDeps {
-  readonly store: Store;
+export interface IngestDeps extends TellDeps, Common<'clock' | 'store'> {
   /** Name of the node whose call records are read; null where the site has only one. */
   readonly node?: string | null | undefined;
   /** Nodes of the site's other engines. */
   readonly others?: readonly string[] | undefined;
-  readonly clock: Clock;
 }
 /** Conversations of one batch, by root: finished, live with the number of their call records, and to be built later. */
 interface News {

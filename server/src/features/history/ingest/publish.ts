@@ -10,27 +10,21 @@ import type { Kysely } from 'kysely';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { messageOf } from '../../../core/errors.ts';
-import type { Log } from '../../../core/log.ts';
-import type { Clock } from '../../../ports/clock.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
 import type { Directory } from '../../../ports/directory.ts';
 import type { JournalReader, JournalRow } from '../../../ports/journal-store.ts';
-import type { Store } from '../../../ports/store.ts';
+import type { Common } from '../../../ports/common.ts';
 import { readAnnotations } from '../query/annotations.ts';
 import { summaryOf } from '../query/view.ts';
 import { readFact, writeFact } from '../store/store.ts';
 import { readRecord } from '../store/packs.ts';
 import type { OutboxRow, Tables } from '../store/tables.ts';
 
-export interface PublisherDeps {
-  readonly store: Store;
+export interface PublisherDeps extends Common<'clock' | 'log' | 'publish' | 'store'> {
   readonly journal: JournalReader;
   readonly eventOf: (row: JournalRow) => DomainEvent;
   readonly recordings: Pick<RecordingIndex, 'withRecording'>;
   readonly directory: Pick<Directory, 'queue'>;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly publish: (events: readonly DomainEvent[]) => void;
   /** True when each published event is committed or was given up. */
   readonly settled: () => boolean;
 }

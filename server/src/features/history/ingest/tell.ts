@@ -1,7 +1,5 @@
 import type { Kysely } from 'kysely';
 import { messageOf } from '../../../core/errors.ts';
-import type { Log } from '../../../core/log.ts';
-import type { Directory } from '../../../ports/directory.ts';
 import { writeConversations } from './conversation-rows.ts';
 import type { Built } from './conversation-rows.ts';
 import { putConversations } from './links.ts';
@@ -15,10 +13,9 @@ import type { KnownRecord } from '../record/records.ts';
 import { writeRows } from './person-rows.ts';
 import type { ConversationRow, Tables } from '../store/tables.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import type { Common } from '../../../ports/common.ts';
 
-export interface TellDeps {
-  readonly directory: Directory;
-  readonly log: Log;
+export interface TellDeps extends Common<'directory' | 'log'> {
   /** `+4930…` of a number as received or dialled; null for one that is internal or unreadable. */
   readonly e164: (number: string) => string | null;
 }

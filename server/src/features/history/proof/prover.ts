@@ -15,10 +15,8 @@ import type { Kysely } from 'kysely';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { nodeOf } from '@offhook/contract/ids.ts';
 import { rfc3339 } from '../../../core/clock.ts';
-import type { Log } from '../../../core/log.ts';
-import type { Clock } from '../../../ports/clock.ts';
 import type { JournalReader, JournalRow } from '../../../ports/journal-store.ts';
-import type { Store } from '../../../ports/store.ts';
+import type { Common } from '../../../ports/common.ts';
 import { readFact, writeFact } from '../store/store.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { Tables } from '../store/tables.ts';
@@ -43,10 +41,7 @@ import { createStories, isStoryType } from './stories.ts';
 import type { Story } from './stories.ts';
 import { createUnknown } from './unknown.ts';
 
-export interface ProverDeps {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface ProverDeps extends Common<'clock' | 'log' | 'publish' | 'store'> {
   readonly journal: JournalReader;
   readonly eventOf: (row: JournalRow) => DomainEvent;
   readonly ingest: Pick<Ingest, 'complete'>;
@@ -55,7 +50,6 @@ export interface ProverDeps {
    * ms; null before the first time.
    */
   readonly caughtUpAt: (node?: string) => number | null;
-  readonly publish: (events: readonly DomainEvent[]) => void;
   /** Nodes of the site's other engines. */
   readonly others?: readonly string[];
 }

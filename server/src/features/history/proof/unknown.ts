@@ -2,10 +2,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../../core/clock.ts';
-import type { Log } from '../../../core/log.ts';
-import type { Clock } from '../../../ports/clock.ts';
 import type { JournalReader } from '../../../ports/journal-store.ts';
-import type { Store } from '../../../ports/store.ts';
+import type { Common } from '../../../ports/common.ts';
 import type { Tables } from '../store/tables.ts';
 import { createAbsences, overlapsWith } from './gaps.ts';
 import type { Absence, Absences } from './gaps.ts';
@@ -22,10 +20,7 @@ const PAGE = 500;
 /** Shortest interval between scans of the whole journal. */
 const SCAN_EVERY_MS = 60_000;
 
-export interface UnknownDeps {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface UnknownDeps extends Common<'clock' | 'log' | 'store'> {
   readonly journal: JournalReader;
   /** True if an event of the call was read. */
   readonly isSeen: (call: string) => boolean;

@@ -11,21 +11,17 @@ import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { say } from '../../../core/said.ts';
 import { historyOf, historySince } from '../../../rights/rights.ts';
-import type { Audit } from '../../../ports/audit.ts';
 import type { Caller } from '../../../ports/http.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Actor } from '../../../ports/operations.ts';
+import type { Common } from '../../../ports/common.ts';
 import type { Store } from '../../../ports/store.ts';
 import { touchConversations } from '../store/store.ts';
 import type { Tables } from '../store/tables.ts';
 import { conversationByCall } from './read.ts';
 import { callsOfRecord, noteOnWire, outcomeOnWire, qualityOnWire } from './view.ts';
 
-export interface NotesDeps {
-  readonly store: Store;
-  readonly audit: Audit;
-  readonly clock: Clock;
-}
+export type NotesDeps = Common<'audit' | 'clock' | 'store'>;
 /**
  * Notes and outcomes of conversations that the actor may see; each is published in the feed of changes and recorded in
  * the audit trail (without its text). All throw `not_found` and `store_unavailable`.

@@ -1,9 +1,8 @@
 /** Dependencies of an apply, of the start of the service and of the return to former files. */
 import type { Transaction } from 'kysely';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
-import type { Log } from '../../../core/log.ts';
-import type { Clock } from '../../../ports/clock.ts';
 import type { EngineConfig } from '../../../ports/engine-config.ts';
+import type { Common } from '../../../ports/common.ts';
 import type { Site } from '../../../ports/site.ts';
 import type { House } from '../check.ts';
 import type { Model } from '../model.ts';
@@ -12,14 +11,12 @@ import type { ObjectTables } from '../tables.ts';
 import type { ApplyJournal } from './journal.ts';
 import type { Patience } from './patience.ts';
 
-export interface RunDeps {
+export interface RunDeps extends Common<'clock' | 'log'> {
   readonly objects: ObjectStore;
   readonly engine: EngineConfig;
   readonly journal: ApplyJournal;
   readonly house: House;
   readonly site: (model: Model) => Site;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly patience: Patience;
   /** Called with every state of an apply. */
   readonly publishApply: (apply: ConfigApply) => void;

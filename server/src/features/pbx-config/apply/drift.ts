@@ -1,11 +1,9 @@
 /** Detects and reports files of the engine that were changed by hand; never overwrites them. */
 import type { DriftFile } from '@offhook/contract/config-applies.ts';
-import type { DomainEvent } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 import { messageOf } from '../../../core/errors.ts';
-import type { Log } from '../../../core/log.ts';
-import type { Clock } from '../../../ports/clock.ts';
 import type { EngineConfig, EngineFiles } from '../../../ports/engine-config.ts';
+import type { Common } from '../../../ports/common.ts';
 import { fileDiff } from './differences.ts';
 import { findDrift } from './files.ts';
 import type { Drifted } from './files.ts';
@@ -14,16 +12,13 @@ import type { ApplyJournal } from './journal.ts';
 
 const EVERY_MS = 60_000;
 
-export interface DriftDeps {
+export interface DriftDeps extends Common<'clock' | 'log' | 'publish'> {
   readonly engine: EngineConfig;
   readonly journal: ApplyJournal;
-  readonly clock: Clock;
-  readonly log: Log;
   /** The files of the newest version. */
   readonly applied: () => EngineFiles;
   /** True while the service itself changes files. */
   readonly busy: () => boolean;
-  readonly publish: (events: readonly DomainEvent[]) => void;
 }
 export interface DriftWatch {
   /** Compares now; skipped while files are being written. */
