@@ -116,7 +116,7 @@ function clone(t: TestContext): Clone {
   };
 }
 async function until(what: string, holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (!holds()) {
     if (Date.now() > deadline) assert.fail(`waited in vain for: ${what}`);
     await wait(20);

@@ -135,11 +135,9 @@ test('forward - an answer that does not come in time is not waited for', async (
   assert.equal(response.status, 504);
 });
 test('forward - once another node leads, an answer of the former one is not waited for', async (t) => {
-  const s = await scene(t, () => s.forward.leads('http://127.0.0.1:2'));
-  const begun = performance.now();
+  const s = await scene(t, () => s.forward.leads('http://127.0.0.1:2'), { deadlineMs: 3_600_000 });
   const response = await fetch(`${s.base}/api/v1/things`, { method: 'POST', body: '{}' });
   assert.equal(response.status, 504);
-  assert.ok(performance.now() - begun < 20_000, 'before the time limit');
 });
 test('forward - two readings of one request are refused before anything is sent', async (t) => {
   const s = await scene(t, (_request, response) => response.end());

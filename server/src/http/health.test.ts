@@ -73,12 +73,10 @@ test('health - a check that throws or never answers is failing, not the service'
   disk = () => Promise.reject(new Error('statfs failed'));
   assert.equal((await get('/readyz')).status, 503);
   disk = () => new Promise(() => {});
-  const started = performance.now();
   assert.deepEqual(((await get('/readyz', admin)).body as { details: object }).details, {
     engine: 'up',
     disk: 'no answer in 2 s',
   });
-  assert.ok(performance.now() - started < 40_000);
   disk = () => Promise.resolve({ ok: true, detail: '5 GB free' });
 });
 test('health - a check that is not needed may fail: it is shown, and the service stays ready', async () => {

@@ -244,16 +244,20 @@ test('raw - headers that are too large are 431', async () => {
   assert.equal(response.code, 'header_too_large');
 });
 test('raw - a slow request is 408 and closed: headers, body and nothing at all', async (t) => {
-  const port = await openHasty(t, SLOW_IS);
-  const started = performance.now();
+  // A refusal waits for no body, however long that may take.
+  const refusing = rawExchange(
+    port,
+    'POST /api/v1/locked HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"n',
+  );
+  const hasty = await openHasty(t, SLOW_IS);
   const [headers, body, refused, nothing] = await Promise.all([
-    rawExchange(port, 'GET /api/mobile/here.php HTTP/1.1\r\nHost: x\r\nX-A: '),
+    rawExchange(hasty, 'GET /api/mobile/here.php HTTP/1.1\r\nHost: x\r\nX-A: '),
     rawExchange(
-      port,
+      hasty,
       'POST /api/mobile/note.php HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"n',
     ),
-    rawExchange(port, 'POST /api/v1/locked HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"n'),
-    rawExchange(port, ''),
+    refusing,
+    rawExchange(hasty, ''),
   ]);
   for (const [name, exchange] of Object.entries({ headers, body, nothing })) {
     assert.equal(exchange.closed, true, name);
@@ -262,7 +266,6 @@ test('raw - a slow request is 408 and closed: headers, body and nothing at all',
   assert.equal(parse(headers.text).code, 'request_timeout');
   assert.equal(parse(refused.text).status, 401, 'a refusal does not wait for the body');
   assert.equal(refused.closed, true);
-  assert.ok(performance.now() - started < 40_000);
 });
 test('raw - a refused body is drained, so its sender reads the answer and may go on', async () => {
   const big = Buffer.alloc(1_000_000, 0x20);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeDns } from '../../../test/support/fake-dns.ts';
 import type { FakeRecords } from '../../../test/support/fake-dns.ts';
+import { PATIENCE_MS } from '../../../test/support/until.ts';
 import { findServers } from './trunk-servers.ts';
 
 const DOMAIN = 'carrier.example.com';
@@ -13,7 +14,7 @@ async function asked(
   await using dns = await startFakeDns(records);
   const found = await findServers([dns.address])(
     { host: DOMAIN, port: 5060, transport, srv },
-    AbortSignal.timeout(20_000),
+    AbortSignal.timeout(PATIENCE_MS),
   );
   return found.map(({ host, port, addresses }) => `${host}:${port} ${addresses.join(' ')}`);
 }

@@ -58,11 +58,8 @@ test('history - a row exists soon after the last record', async () => {
   await using history = await open(scene, file);
   await fs.writeFile(file, readFileSync(recordingFile('echo')));
   await until('the first call', async () => (await count(history, '1001')) === 1);
-  const from = performance.now();
   await fs.appendFile(file, readFileSync(recordingFile('internal-answered')));
   await until('the second call', async () => (await count(history, '1001')) === 2, { every: 5 });
-  const took = performance.now() - from;
-  assert.ok(took < 10_000, `it took ${Math.round(took)} ms`);
 });
 
 test('history - closed and reopened during a call: one row, no duplicates', async () => {
@@ -165,9 +162,7 @@ test('history - a failover is no restart of an engine of another node', async ()
 test('history - closing stops everything, also while the source cannot be read', async () => {
   await using scene = await historyScene();
   await using history = await open(scene, path.join(scene.folder, 'nowhere', 'offhook.csv'));
-  const from = performance.now();
   await history.close();
-  assert.ok(performance.now() - from < 10_000);
 });
 
 test('history - after an error the source is read again from the last checkpoint', async () => {

@@ -7,6 +7,7 @@ import { Client } from 'ldapts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
 import { freePort } from '../../../test/support/ports.ts';
+import { PATIENCE_MS, until } from '../../../test/support/until.ts';
 import { LdapServer } from './server.ts';
 import type { LdapLimits } from './server.ts';
 
@@ -48,7 +49,11 @@ async function open(
   await server.follow();
   t.after(() => server.close());
   const client = (): Client => {
-    const made = new Client({ url: `ldap://127.0.0.1:${port}`, timeout: 20_000, connectTimeout: 20_000 });
+    const made = new Client({
+      url: `ldap://127.0.0.1:${port}`,
+      timeout: PATIENCE_MS,
+      connectTimeout: PATIENCE_MS,
+    });
     t.after(() => made.unbind().catch(() => undefined));
     return made;
   };
@@ -67,7 +72,7 @@ async function open(
 /** False where the connection is not ended in time. */
 const endOf = ({ ended }: { readonly ended: Promise<boolean> }): Promise<boolean> => {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const late = setTimeout(() => resolve(false), 20_000);
+  const late = setTimeout(() => resolve(false), PATIENCE_MS);
   return Promise.race([ended, promise]).finally(() => clearTimeout(late));
 };
 /** Result code of LDAP; that of a success is 0. */
@@ -128,12 +133,9 @@ test('LDAP - a configuration that cannot be read does not stop later changes', a
 
 test('LDAP - an idle connection is closed', async (t) => {
   const { client, server } = await open(t, { limits: { idleMs: 2_000 } });
-  assert.equal(await bind(client()), CODES.ok);
-  const late = AbortSignal.timeout(20_000);
-  while (server.finding().detail !== '0 connections') {
-    late.throwIfAborted();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  // On a busy machine a connection may be closed before its sign-in.
+  for (let tries = 0; (await bind(client())) !== CODES.ok; tries += 1) assert.ok(tries < 50);
+  await until('its end', () => server.finding().detail === '0 connections');
 });
 
 test('LDAP - wrong passwords of a network are bounded, a right one always enters', async (t) => {

@@ -384,11 +384,11 @@ test('sessions - a disabled or removed person is signed out at once, and a chang
   const removed = site.directory.byExtension('1006')!;
   site.directory.remove('1006');
   assert.equal(await works(eve.token), false);
-  const deadline = Date.now() + 5_000;
-  while (!(ended.some(([id]) => id === dan.session_id) && ended.some(([id]) => id === eve.session_id))) {
-    assert.ok(Date.now() < deadline, `sockets were told only of ${JSON.stringify(ended)}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  await until(
+    'the sockets to be told',
+    () => [dan, eve].every(({ session_id }) => ended.some(([id]) => id === session_id)),
+    { every: 1, seen: () => ended },
+  );
   site.directory.change('1005', { active: true });
   site.directory.put(removed);
   assert.equal(await works(dan.token), false, 'coming back does not bring the session back');

@@ -7,7 +7,7 @@ import { ok, silence, startSink, status } from '../../../test/support/webhook-si
 import type { Answer } from '../../../test/support/webhook-sink.ts';
 import { admin, queueEvent, webhooksRig } from '../../../test/support/webhooks-rig.ts';
 import type { WebhooksRig } from '../../../test/support/webhooks-rig.ts';
-import { until } from '../../../test/support/until.ts';
+import { PATIENCE_MS, until } from '../../../test/support/until.ts';
 
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i);
@@ -81,7 +81,7 @@ test('webhooks - an hour of targets with every failure: order holds, memory too,
   for (const [name, sink] of Object.entries({ broken, silent })) {
     // To the moment itself: an attempt that the clock runs away from has no time for its answer.
     await rig.clock.advance(Date.parse(rig.one(id[name]!).retrying!.next_attempt_at) - rig.clock.now());
-    await until('all that was missed', () => sink.received.length === events + 7, { ms: 60_000 });
+    await until('all that was missed', () => sink.received.length === events + 7, { ms: 5 * PATIENCE_MS });
     assert.deepEqual(sink.seqs.slice(7), heard);
   }
 });

@@ -131,13 +131,11 @@ test('reading call records - a file and a folder that come later', async () => {
 test('reading call records - a new record is there at once, long before the slow look', async () => {
   await using s = await scene();
   await fs.writeFile(s.file, lines[0]!);
-  s.start({ poll_ms: 60_000 });
+  s.start({ poll_ms: 60 * PATIENCE_MS });
   await s.saw(1);
   for (const [i, text] of lines.slice(1, 6).entries()) {
-    const from = performance.now();
     await fs.appendFile(s.file, text);
     await s.saw(i + 2);
-    assert.ok(performance.now() - from < 10_000, `record ${i} took ${performance.now() - from} ms`);
   }
 });
 
@@ -322,11 +320,9 @@ test('reading call records - many records in bounded batches', async () => {
 test('reading call records - ends when told to, also while it waits', async () => {
   await using s = await scene();
   await fs.writeFile(s.file, lines[0]!);
-  s.start({ poll_ms: 60_000 });
+  s.start({ poll_ms: 60 * PATIENCE_MS });
   await s.saw(1);
-  const from = performance.now();
   await s.stop();
-  assert.ok(performance.now() - from < 10_000);
 });
 
 test('reading call records - a file that has grown long is put aside once it is read, and only three such are kept', async () => {

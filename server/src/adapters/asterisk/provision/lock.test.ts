@@ -5,6 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { PATIENCE_MS } from '../../../../test/support/until.ts';
 import { withLock } from './lock.ts';
 
 function lockFile(t: TestContext): string {
@@ -52,7 +53,7 @@ test('lock - one of a dead process, or of a process with the same pid later, is 
     { pid: process.pid, start: '1', host },
   ]) {
     for (const left of [file, `${file}.takeover`]) fs.writeFileSync(left, JSON.stringify(owner));
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(PATIENCE_MS);
     let inside = 0;
     let most = 0;
     const work = (): Promise<void> =>
