@@ -9,11 +9,8 @@ import type { Phone } from '../support/phone.ts';
 import { PASSWORD, startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
 import { finishedCalls, gist, statusIs, talk } from '../support/steps.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
-
-/** Far below the time of a connection without an answer; the issue demands 5 s on a free machine. */
-const SOON_MS = 30_000;
 
 describe('postgres faults', () => {
   let server: TestPostgres;
@@ -25,21 +22,18 @@ describe('postgres faults', () => {
   const site = useSite(() => ({ env: { OFFHOOK_DATABASE_URL: url } }));
   after(() => server[Symbol.asyncDispose]());
 
-  /** Requests the history; returns status and duration. */
+  /** Requests the history, far less long than a connection without an answer takes. */
   async function ask(person: Person) {
-    const began = performance.now();
     const response = await fetch(`${site().base}/api/mobile/history.php`, {
       headers: { authorization: `Bearer ${person.token}` },
+      signal: AbortSignal.timeout(PATIENCE_MS),
     });
     const { code } = (await response.json()) as { code?: string };
-    const took = performance.now() - began;
-    return { status: response.status, code, after: response.headers.get('retry-after'), took };
+    return { status: response.status, code, after: response.headers.get('retry-after') };
   }
   async function refusesSoon(person: Person, times = 1): Promise<void> {
     for (const answer of await Promise.all(Array.from({ length: times }, () => ask(person)))) {
-      const { took, ...rest } = answer;
-      assert.deepEqual(rest, { status: 503, code: 'store_unavailable', after: '5' });
-      assert.ok(took < SOON_MS, `the answer took ${Math.round(took)} ms`);
+      assert.deepEqual(answer, { status: 503, code: 'store_unavailable', after: '5' });
     }
   }
   const recordsCheck = async (): Promise<unknown[]> => {

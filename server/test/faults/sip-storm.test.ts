@@ -9,9 +9,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { SECRET, extensions, phoneOf, prepareCompany } from '../support/company.ts';
 import { registerPhone } from '../support/phone.ts';
 import type { Phone, PhoneCall } from '../support/phone.ts';
+import { freeRange } from '../support/ports.ts';
 import { storm } from '../support/storm.ts';
 import type { StormOptions } from '../support/storm.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
 const LONG = process.env['TEST_STORM'] === 'long';
@@ -22,8 +23,9 @@ const FLOODER = '127.8.8.8';
 /** An address that is never blocked here. */
 const SPARED = '127.0.0.77';
 const MOST_BLOCKED = 500;
-/** A hang is what this finds; a busy machine takes seconds. */
-const SLOWEST_MS = 20_000;
+/** Ports of sound for all calls, and as many again. */
+const RTP_PORTS = 4 * 2 * CALLS;
+const rtp = await freeRange(RTP_PORTS);
 const MOST_GROWTH_KB = 150_000;
 
 const memoryOf = (pid: number): number =>
@@ -31,14 +33,14 @@ const memoryOf = (pid: number): number =>
 
 describe('storms over SIP', () => {
   const site = useSite({
-    env: { OFFHOOK_SIP_NEVER_BLOCK: '127.0.0.0/24', OFFHOOK_RTP_PORTS: '28000-28399' },
+    env: { OFFHOOK_SIP_NEVER_BLOCK: '127.0.0.0/24', OFFHOOK_RTP_PORTS: `${rtp}-${rtp + RTP_PORTS - 1}` },
     prepare: prepareCompany({ people: extensions(2001, 2000 + 2 * CALLS) }),
   });
   const get = async <T>(path: string): Promise<T> => {
     const { token } = await site().person('1001');
     const reply = await fetch(site().base + path, {
       headers: { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(2 * SLOWEST_MS),
+      signal: AbortSignal.timeout(PATIENCE_MS),
     });
     assert.equal(reply.status, 200, path);
     return (await reply.json()) as T;
@@ -142,7 +144,6 @@ describe('storms over SIP', () => {
       [],
       'no packet is lost',
     );
-    assert.ok(sorted.at(-1)! < SLOWEST_MS, `slowest reply ${sorted.at(-1)} ms`);
     assert.ok(grown.service < MOST_GROWTH_KB && grown.engine < MOST_GROWTH_KB, JSON.stringify(grown));
     const { calls: live } = await get<{ calls: object[] }>('/api/v1/calls');
     assert.equal(live.length, CALLS);

@@ -23,7 +23,6 @@ const phone = (extension: string): Promise<Phone> =>
 
 test('conf/engine - boots without a warning, and shows every endpoint, queue and mailbox', async () => {
   assert.deepEqual(await engine.warnings(), []);
-  assert.ok(engine.boot_ms < 50_000, `it took ${engine.boot_ms} ms`);
   const endpoints = await engine.cli('pjsip show endpoints');
   assert.match(endpoints, /Objects found: 30/);
   assert.deepEqual(await engine.members('support'), ['1006 Unavailable']);
