@@ -14,7 +14,7 @@ import { useQuery } from '@tanstack/react-query';
 import { LogOut } from 'lucide-react';
 import { LanguageSwitch } from '../app/preferences.tsx';
 import { useClient, useMe, useSession } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Read } from '../app/states.tsx';
 import { tellFailure } from '../app/tell.ts';
 import { AppSignIn } from './app-sign-in.tsx';
 import { DeviceTable } from './devices.tsx';
@@ -51,19 +51,26 @@ function Devices(): ReactNode {
     queryKey: ['account', 'devices'],
     queryFn: ({ signal }) => client.session.devices(signal),
   });
-  if (devices.isPending) return <Loading />;
-  if (devices.isLoadingError) return <Failure error={devices.error} onRetry={() => void devices.refetch()} />;
-  const own = devices.data.sessions.toSorted((a, b) => Number(b.current) - Number(a.current));
   return (
     <Stack>
-      <DeviceTable devices={own} end={(id) => client.session.end(id)} renews={['account']} />
-      <Group>
-        <AppSignIn
-          name={full_name ?? username}
-          make={() => client.session.createSignInCode()}
-          renews="account"
-        />
-      </Group>
+      <Read of={devices}>
+        {({ sessions }) => (
+          <>
+            <DeviceTable
+              devices={sessions.toSorted((a, b) => Number(b.current) - Number(a.current))}
+              end={(id) => client.session.end(id)}
+              renews={['account']}
+            />
+            <Group>
+              <AppSignIn
+                name={full_name ?? username}
+                make={() => client.session.createSignInCode()}
+                renews="account"
+              />
+            </Group>
+          </>
+        )}
+      </Read>
     </Stack>
   );
 }

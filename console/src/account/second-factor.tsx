@@ -19,11 +19,12 @@ import { Check, Copy, ShieldCheck, ShieldOff, TriangleAlert } from 'lucide-react
 import { ChangeForm } from '../app/change-form.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Read } from '../app/states.tsx';
 import { QrCode } from './qr.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('account');
+const OTP = ['account', 'otp'];
 
 type Step =
   | { readonly is: 'closed' }
@@ -85,20 +86,25 @@ const RecoveryCodes = ({ codes, onClose }: RecoveryCodesProps): ReactNode => (
 
 export function SecondFactor(): ReactNode {
   const client = useClient();
+  const state = useQuery({
+    queryKey: OTP,
+    queryFn: ({ signal }) => client.session.otp(signal),
+  });
+  return <Read of={state}>{({ enabled }) => <Switched on={enabled} />}</Read>;
+}
+/** The state of the second factor, and the dialogs that change it. */
+function Switched({ on }: { readonly on: boolean }): ReactNode {
+  const client = useClient();
   const queries = useQueryClient();
   const [step, setStep] = useState<Step>({ is: 'closed' });
   const [password, setPassword] = useState('');
   const [otp, setOtp] = useState('');
-  const state = useQuery({
-    queryKey: ['account', 'otp'],
-    queryFn: ({ signal }) => client.session.otp(signal),
-  });
   const to = (next: Step): void => {
     setPassword('');
     setOtp('');
     setStep(next);
   };
-  const renew = (): Promise<void> => queries.invalidateQueries({ queryKey: ['account', 'otp'] });
+  const renew = (): Promise<void> => queries.invalidateQueries({ queryKey: OTP });
   const begin = useOnce({
     mutationFn: () => client.session.beginOtp(password),
     onSuccess: ({ secret, uri }) => to({ is: 'scan', secret, uri }),
@@ -123,9 +129,6 @@ export function SecondFactor(): ReactNode {
     to(next);
   };
   const close = (): void => to({ is: 'closed' });
-  if (state.isPending) return <Loading />;
-  if (state.isLoadingError) return <Failure error={state.error} onRetry={() => void state.refetch()} />;
-  const on = state.data.enabled;
   const passwordField = (
     <PasswordInput
       label={t('current_password')}

@@ -8,7 +8,7 @@ import { Link } from 'wouter';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Failure, Read } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { ObjectLink } from './object-form.tsx';
@@ -45,9 +45,7 @@ export function ApplyView({ id }: { readonly id: number }): ReactNode {
     queryKey: ['config', 'apply', id],
     queryFn: ({ signal }) => client.config.applyState(id, signal),
   });
-  if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
-  if (query.data === undefined) return <Loading />;
-  return <Apply apply={query.data.apply} />;
+  return <Read of={query}>{({ apply }) => <Apply apply={apply} />}</Read>;
 }
 interface ApplyProps {
   readonly apply: ConfigApply;

@@ -43,8 +43,11 @@ export function ChangesView(): ReactNode {
   });
   const drift = useDrift();
   const [discarding, setDiscarding] = useState(false);
-  if (draft.isLoadingError) return <Failure error={draft.error} onRetry={() => void draft.refetch()} />;
-  if (draft.data === undefined) return <Loading />;
+  const failed = [draft, plan, checked, drift].filter((read) => read.isError);
+  const failure = failed[0] !== undefined && (
+    <Failure error={failed[0].error} onRetry={() => failed.forEach((read) => void read.refetch())} />
+  );
+  if (draft.data === undefined) return failure || <Loading />;
   const { total, changes: rows } = draft.data;
   const files = plan.data?.files ?? [];
   const foreign = drift.data?.files ?? [];
@@ -85,6 +88,7 @@ export function ChangesView(): ReactNode {
           </Button>
         )}
       </Group>
+      {failure}
       <DriftNotice />
       {nothing && plan.data !== undefined ? (
         <Paper withBorder>
@@ -114,11 +118,7 @@ export function ChangesView(): ReactNode {
               {t('objects_changed', { count: total, number: formatNumber(total) })}
             </Title>
             {plan.data === undefined ? (
-              plan.isError ? (
-                <Failure error={plan.error} onRetry={() => void plan.refetch()} />
-              ) : (
-                <Loading />
-              )
+              plan.isPending && <Loading />
             ) : (
               <ObjectChanges changes={plan.data.objects.list} beside={author} />
             )}

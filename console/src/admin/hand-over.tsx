@@ -31,7 +31,7 @@ export function HandOver({
 }): ReactNode {
   const client = useClient();
   const { kind, key, name, username, secrets, failed } = handed;
-  const { data } = useQuery({
+  const server = useQuery({
     queryKey: ['session', 'sip'],
     queryFn: ({ signal }) => client.session.sip(signal),
     enabled: kind === 'extension',
@@ -42,8 +42,9 @@ export function HandOver({
     if (username !== '') rows.push([fieldLabel(kind, 'username'), username]);
     if (secrets['password'] !== undefined) rows.push([t('password_sign_in'), secrets['password']]);
     if (secrets['sip_password'] !== undefined) {
-      if (data !== undefined)
-        rows.push([t('sip_server'), data.sip.domain], [t('sip_port'), `${data.sip.sip_port} (UDP)`]);
+      const sip = server.data?.sip;
+      if (sip !== undefined)
+        rows.push([t('sip_server'), sip.domain], [t('sip_port'), `${sip.sip_port} (UDP)`]);
       rows.push([t('sip_user'), key], [fieldLabel(kind, 'sip_password'), secrets['sip_password']]);
     }
     if (secrets['voicemail_pin'] !== undefined)
@@ -63,6 +64,7 @@ export function HandOver({
       <Stack gap="md">
         <Note tone="warn">{t('shown_once')}</Note>
         {failed !== null && <Failure error={failed} />}
+        {server.isError && <Failure error={server.error} onRetry={() => void server.refetch()} />}
         <Table withRowBorders variant="vertical">
           <Table.Tbody>
             {rows.map(([label, value]) => (

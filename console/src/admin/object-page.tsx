@@ -10,7 +10,7 @@ import { Copy, KeyRound, Trash2 } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Failure, Loading, Read } from '../app/states.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import {
   freeNumberQuery,
@@ -38,9 +38,7 @@ const t = wordsOf('admin');
 export function ObjectOf({ kind, name }: { readonly kind: ConfigKind; readonly name: string }): ReactNode {
   const client = useClient();
   const query = useQuery(objectQuery(client, kind, name));
-  if (query.data !== undefined) return <Existing kind={kind} current={query.data} />;
-  if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
-  return <Loading />;
+  return <Read of={query}>{(current) => <Existing kind={kind} current={current} />}</Read>;
 }
 /** A new object, optionally as a copy of another. */
 export function NewObject({
@@ -56,9 +54,11 @@ export function NewObject({
   const number = useMemo(() => (typeof free.data === 'string' ? { extension: free.data } : {}), [free.data]);
   if (kind === 'extension' && free.isPending) return <Loading />;
   if (copyOf === null) return <New kind={kind} copy={number} />;
-  if (query.isLoadingError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
-  if (query.data === undefined) return <Loading />;
-  return <New kind={kind} copy={{ ...copied(kind, query.data.object), ...number }} />;
+  return (
+    <Read of={query}>
+      {({ object }) => <New kind={kind} copy={{ ...copied(kind, object), ...number }} />}
+    </Read>
+  );
 }
 /** Fields of a copy: those of the object without its unique ones. */
 function copied(kind: ConfigKind, object: Fields): Fields {
@@ -287,32 +287,37 @@ const useUses = (kind: ConfigKind, name: string, staleTime?: number) => {
   });
 };
 function Uses({ kind, name }: { readonly kind: ConfigKind; readonly name: string }): ReactNode {
-  const { data } = useUses(kind, name);
-  if (data === undefined || data.used_by.length + data.uses.length === 0) return null;
+  const read = useUses(kind, name);
   return (
-    <Paper withBorder p="md" component="section" aria-labelledby="uses">
-      <Title order={2} size="h4" id="uses" mb="xs">
-        {t('connections')}
-      </Title>
-      <Stack gap="sm">
-        {data.used_by.length > 0 && (
-          <div>
-            <Text size="sm" fw={600}>
-              {t('used_by')}
-            </Text>
-            <UseList uses={data.used_by} />
-          </div>
-        )}
-        {data.uses.length > 0 && (
-          <div>
-            <Text size="sm" fw={600}>
-              {t('uses')}
-            </Text>
-            <UseList uses={data.uses} own={kind} />
-          </div>
-        )}
-      </Stack>
-    </Paper>
+    <Read of={read} quiet>
+      {({ used_by, uses }) =>
+        used_by.length + uses.length > 0 && (
+          <Paper withBorder p="md" component="section" aria-labelledby="uses">
+            <Title order={2} size="h4" id="uses" mb="xs">
+              {t('connections')}
+            </Title>
+            <Stack gap="sm">
+              {used_by.length > 0 && (
+                <div>
+                  <Text size="sm" fw={600}>
+                    {t('used_by')}
+                  </Text>
+                  <UseList uses={used_by} />
+                </div>
+              )}
+              {uses.length > 0 && (
+                <div>
+                  <Text size="sm" fw={600}>
+                    {t('uses')}
+                  </Text>
+                  <UseList uses={uses} own={kind} />
+                </div>
+              )}
+            </Stack>
+          </Paper>
+        )
+      }
+    </Read>
   );
 }
 function DeleteDialog({
@@ -327,7 +332,7 @@ function DeleteDialog({
   const client = useClient();
   const renew = useRenewed();
   const [, go] = useLocation();
-  const { data } = useUses(kind, current.key, 0);
+  const read = useUses(kind, current.key, 0);
   const remove = useOnce({
     mutationFn: () => client.config.remove(pathOf(kind), current.key, { if_match: current.etag }),
     onSuccess() {
@@ -338,11 +343,12 @@ function DeleteDialog({
   });
   const { error } = remove;
   const refused = error instanceof OffhookError ? (error.problem?.used_by ?? []) : [];
-  const users = refused.length > 0 ? refused : (data?.used_by ?? []);
+  const users = refused.length > 0 ? refused : (read.data?.used_by ?? []);
   return (
     <Modal opened onClose={onClose} title={t('delete_title', { name: `${kindName(kind)} ${current.key}` })}>
       <Stack gap="sm">
         {error !== null && <Failure error={error} />}
+        {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
         {users.length > 0 ? (
           <>
             <Text size="sm">{t('in_use_text')}</Text>
@@ -359,7 +365,7 @@ function DeleteDialog({
             color="red"
             loading={remove.isPending}
             // A referenced object cannot be deleted; the list above links to the references.
-            disabled={data === undefined || users.length > 0}
+            disabled={read.data === undefined || users.length > 0}
             onClick={() => remove.mutate()}
           >
             {t('delete')}

@@ -70,12 +70,12 @@ export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode 
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next_cursor,
   });
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const { hasNextPage, isFetchingNextPage, isError, fetchNextPage } = query;
   const inOrder = sort.by === keyField && !sort.down;
   useEffect(() => {
     // Any order other than the service's needs all pages.
-    if (!inOrder && hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [inOrder, hasNextPage, isFetchingNextPage, fetchNextPage]);
+    if (!inOrder && hasNextPage && !isFetchingNextPage && !isError) void fetchNextPage();
+  }, [inOrder, hasNextPage, isFetchingNextPage, isError, fetchNextPage]);
   const rows = useMemo(() => {
     const all = query.data?.pages.flatMap((page) => page.objects) ?? [];
     if (inOrder) return all;
@@ -130,10 +130,9 @@ export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode 
           {isFetchingNextPage && ` · ${t('reading', { number: formatNumber(rows.length) })}`}
         </Text>
       </Group>
-      {query.isError ? (
-        <Failure error={query.error} onRetry={() => void query.refetch()} />
-      ) : query.data === undefined ? (
-        <Loading />
+      {isError && <Failure error={query.error} onRetry={() => void query.refetch()} />}
+      {query.data === undefined ? (
+        isError || <Loading />
       ) : rows.length === 0 ? (
         <Paper withBorder>
           <Empty
@@ -161,7 +160,7 @@ export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode 
           sort={sort}
           onSort={setSort}
           onEnd={() => {
-            if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+            if (hasNextPage && !isFetchingNextPage && !isError) void fetchNextPage();
           }}
         />
       )}

@@ -5,6 +5,7 @@ import { Fieldset, Group, Input, NativeSelect, NumberInput, Select, Stack, TextI
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+import { errorText } from '../app/error-words.ts';
 import { useClient } from '../app/session.tsx';
 import { isKind, textOf, titleOf, useChoices, useTitle } from './data.ts';
 import { fieldLabel, kindName, optionLabel } from './field-words.ts';
@@ -37,7 +38,7 @@ export function ReferenceSelect({ kind, clearable, value, onChange, ...common }:
   const [opened, setOpened] = useState(false);
   const own = named(value, useTitle(kind, value));
   const [wanted] = useDebouncedValue(search === own ? '' : search.trim(), TYPING_MS);
-  const { data, isFetching } = useChoices(kind, wanted, opened);
+  const { data, isFetching, error } = useChoices(kind, wanted, opened);
   const found = (data?.objects ?? []).map((o) => ({
     value: o.key,
     label: named(o.key, titleOf(kind, o.object)),
@@ -58,7 +59,9 @@ export function ReferenceSelect({ kind, clearable, value, onChange, ...common }:
       data={here ? found : [{ value, label: own }, ...found]}
       // The service has filtered already.
       filter={({ options }) => options}
-      nothingFoundMessage={isFetching || !opened ? t('searching') : t('nothing_found')}
+      nothingFoundMessage={
+        isFetching || !opened ? t('searching') : error === null ? t('nothing_found') : errorText(error)
+      }
       maxDropdownHeight={260}
       comboboxProps={{ withinPortal: true }}
     />
@@ -178,7 +181,7 @@ export function SoundInput({ nullable, value, onChange, id, ...common }: PlacePr
   const [opened, setOpened] = useState(false);
   const [search, setSearch] = useState('');
   const way = value === null || value === undefined ? '' : 'prompt' in value ? 'prompt' : 'built_in';
-  const { data } = useQuery({
+  const { data, error: failed } = useQuery({
     queryKey: ['config', 'sounds'],
     queryFn: ({ signal }) => client.sounds.list(signal),
     enabled: way === 'built_in' && opened,
@@ -235,7 +238,9 @@ export function SoundInput({ nullable, value, onChange, id, ...common }: PlacePr
             onSearchChange={setSearch}
             onDropdownOpen={() => setOpened(true)}
             data={own === '' || names.includes(own) ? [...names] : [own, ...names]}
-            nothingFoundMessage={data === undefined ? t('searching') : t('nothing_found')}
+            nothingFoundMessage={
+              failed !== null ? errorText(failed) : t(data === undefined ? 'searching' : 'nothing_found')
+            }
           />
         )}
       </Group>

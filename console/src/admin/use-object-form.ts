@@ -84,8 +84,19 @@ function changesOf(put: Extract<ConfigChange, { op: 'put' }>, secrets: Secrets):
   return [put, { op: 'patch', kind, key, patch: Object.fromEntries(cleared) as Fields }];
 }
 /** The saved object; as it was sent if it cannot be read now, because a failed read is no failed save. */
-const readSaved = (queries: QueryClient, query: ReturnType<typeof objectQuery>, sent: AnyObject) =>
-  queries.fetchQuery({ ...query, staleTime: 0 }).catch(() => sent);
+async function readSaved(
+  queries: QueryClient,
+  { queryKey, queryFn }: ReturnType<typeof objectQuery>,
+  sent: AnyObject,
+): Promise<AnyObject> {
+  try {
+    const fresh = await queryFn({ signal: new AbortController().signal });
+    queries.setQueryData(queryKey, fresh);
+    return fresh;
+  } catch {
+    return sent;
+  }
+}
 export function useObjectForm({ kind, current, copy }: Options) {
   const client = useClient();
   const queries = useQueryClient();

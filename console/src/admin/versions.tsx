@@ -17,13 +17,14 @@ import {
 } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
+import type { Client } from '@offhook/client';
 import type { ConfigVersion } from '@offhook/contract/config-applies.ts';
 import { History } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
-import { Empty, Failure, Loading } from '../app/states.tsx';
+import { Empty, Failure, Loading, Read } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { useDraftState } from './data.ts';
@@ -35,6 +36,7 @@ import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('admin');
 
+type Shown = Pick<Awaited<ReturnType<Client['config']['version']>>, 'version' | 'objects'>;
 const hrefOf = (version: number): string => PAGE_PATHS.version.replace(':version', String(version));
 /** Limit of versions in a comparison; each is read. */
 const MOST_COMPARED = 100;
@@ -48,10 +50,26 @@ export function VersionsView(): ReactNode {
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next_cursor,
   });
+  const older = query.hasNextPage && (
+    <Group>
+      <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+        {t('older')}
+      </Button>
+    </Group>
+  );
+  return (
+    <Read of={query}>
+      {({ pages }) => <Versions versions={pages.flatMap((page) => page.versions)} older={older} />}
+    </Read>
+  );
+}
+interface VersionsProps {
+  readonly versions: readonly ConfigVersion[];
+  /** The button for the next page. */
+  readonly older: ReactNode;
+}
+function Versions({ versions, older }: VersionsProps): ReactNode {
   const [restoring, setRestoring] = useState<ConfigVersion | null>(null);
-  if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
-  if (query.data === undefined) return <Loading />;
-  const versions = query.data.pages.flatMap((page) => page.versions);
   return (
     <Stack gap="md">
       <div>
@@ -114,17 +132,7 @@ export function VersionsView(): ReactNode {
           </Table.ScrollContainer>
         </Paper>
       )}
-      {query.hasNextPage && (
-        <Group>
-          <Button
-            variant="default"
-            loading={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            {t('older')}
-          </Button>
-        </Group>
-      )}
+      {older}
       {versions.length > 1 && <Compare versions={versions} />}
       {restoring !== null && <RestoreDialog version={restoring} onClose={() => setRestoring(null)} />}
     </Stack>
@@ -205,15 +213,15 @@ function Compare({ versions }: { readonly versions: readonly ConfigVersion[] }):
 
 export function VersionView({ version }: { readonly version: number }): ReactNode {
   const client = useClient();
-  const [restoring, setRestoring] = useState(false);
   const query = useQuery({
     queryKey: ['config', 'version', version],
     queryFn: ({ signal }) => client.config.version(version, signal),
   });
+  return <Read of={query}>{(reply) => <Version {...reply} />}</Read>;
+}
+function Version({ version: about, objects }: Shown): ReactNode {
+  const [restoring, setRestoring] = useState(false);
   const draft = useDraftState();
-  if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
-  if (query.data === undefined) return <Loading />;
-  const { version: about, objects } = query.data;
   return (
     <Stack gap="md">
       <Group justify="space-between" align="flex-end">
@@ -229,6 +237,7 @@ export function VersionView({ version }: { readonly version: number }): ReactNod
             {about.comment !== null && ` · ${about.comment}`}
           </Text>
         </div>
+        {draft.isError && <Failure error={draft.error} onRetry={() => void draft.refetch()} />}
         {draft.data !== undefined && draft.data.version !== about.version && (
           <Button leftSection={<History size={16} aria-hidden />} onClick={() => setRestoring(true)}>
             {t('restore')}

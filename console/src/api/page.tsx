@@ -6,7 +6,7 @@ import { Link } from 'wouter';
 import { LanguageSwitch } from '../app/preferences.tsx';
 import { useSession } from '../app/session.tsx';
 import { SignInPage } from '../app/sign-in.tsx';
-import { Boundary, Failure, Loading } from '../app/states.tsx';
+import { Boundary, Read } from '../app/states.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { EventList } from './event-list.tsx';
 import type { AsyncApi } from './events.ts';
@@ -38,9 +38,7 @@ interface WithProps<T> {
   readonly children: (document: T) => ReactNode;
 }
 function With<T>({ url, children }: WithProps<T>): ReactNode {
-  const { data, error, refetch } = useDocument<T>(url);
-  if (data !== undefined) return children(data);
-  return error === null ? <Loading /> : <Failure error={error} onRetry={() => void refetch()} />;
+  return <Read of={useDocument<T>(url)}>{children}</Read>;
 }
 type Tab = 'requests' | 'events';
 function Content(): ReactNode {

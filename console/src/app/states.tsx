@@ -47,13 +47,15 @@ interface ReadProps<T> {
     readonly isError: boolean;
     readonly refetch: () => Promise<unknown>;
   };
+  /** Shows nothing during the first read, for a part of the page that is often absent. */
+  readonly quiet?: boolean;
   readonly children: (data: T) => ReactNode;
 }
 /** Data that a query has read. If a later read fails, the error is above the data, so that a form keeps what is typed in it. */
-export const Read = <T,>({ of, children }: ReadProps<T>): ReactNode => (
+export const Read = <T,>({ of, quiet = false, children }: ReadProps<T>): ReactNode => (
   <>
     {of.isError && <Failure error={of.error} onRetry={() => void of.refetch()} />}
-    {of.data === undefined ? of.isError || <Loading /> : children(of.data)}
+    {of.data === undefined ? of.isError || quiet || <Loading /> : children(of.data)}
   </>
 );
 interface EmptyProps {

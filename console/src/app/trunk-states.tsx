@@ -1,11 +1,13 @@
 import type { ReactNode } from 'react';
 import { Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import type { Client } from '@offhook/client';
 import type { TrunkState } from '@offhook/contract/trunks.ts';
 import { useChanges } from './changes.ts';
 import { formatNumber } from './format.ts';
 import { Ago, Mark, Rows, Section } from './page-parts.tsx';
 import { useClient } from './session.tsx';
+import { Read } from './states.tsx';
 import { wordsOf } from './words.ts';
 
 const t = wordsOf('system');
@@ -37,8 +39,16 @@ export function TrunkStates(): ReactNode {
   const client = useClient();
   useChanges(['trunks'], 'trunk.', TRUNK_STATES);
   const read = useQuery({ queryKey: [TRUNK_STATES], queryFn: ({ signal }) => client.trunks(signal) });
-  if (!read.isSuccess || read.data.trunks.length === 0) return null;
-  const { stale, trunks } = read.data;
+  return (
+    <Read of={read} quiet>
+      {(reply) => reply.trunks.length > 0 && <Trunks {...reply} />}
+    </Read>
+  );
+}
+function Trunks({
+  stale,
+  trunks,
+}: Pick<Awaited<ReturnType<Client['trunks']>>, 'stale' | 'trunks'>): ReactNode {
   return (
     <Section title={stale ? `${t('trunks')} (${t('last_known')})` : t('trunks')} text={t('trunks_text')}>
       <Rows

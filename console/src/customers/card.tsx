@@ -11,6 +11,7 @@ import { late } from '../app/late.tsx';
 import { serverNow } from '../app/now.ts';
 import { CUSTOMERS, contactsQuery, conversationsOfQuery } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
+import { Failure } from '../app/states.tsx';
 import { wordsOf } from '../app/words.ts';
 import { customerPath } from './data.ts';
 import { Marks } from './marks.tsx';
@@ -107,8 +108,9 @@ export function CustomerCard({ number, name, history = false }: CardProps): Reac
     queryFn: ({ signal }) => client.phonebook.lookup({ number }, signal),
     enabled: number !== '',
   });
-  // The call does not need the phonebook.
-  if (found.data === undefined) return null;
+  // The call does not wait for the phonebook.
+  if (found.data === undefined)
+    return found.isError && <Failure error={found.error} onRetry={() => void found.refetch()} />;
   const { e164, customers } = found.data;
   // Internal numbers have no E.164 form.
   if (customers.length === 0 && e164 === null) return null;

@@ -77,9 +77,8 @@ function Conversations({ customer }: { readonly customer: Customer }): ReactNode
     .slice(0, MOST_CONVERSATIONS);
   return (
     <Section title={t('conversations')}>
-      {failed !== undefined ? (
-        <Failure error={failed.error} onRetry={() => void failed.refetch()} />
-      ) : lists.some(({ isPending }) => isPending) ? (
+      {failed !== undefined && <Failure error={failed.error} onRetry={() => void failed.refetch()} />}
+      {lists.some(({ isPending }) => isPending) ? (
         <Loading />
       ) : rows.length === 0 ? (
         <Text size="sm" c="dimmed">

@@ -3,15 +3,17 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Group, Select, Table, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import type { Client } from '@offhook/client';
 import { CallerRule } from '@offhook/contract/caller-rules.ts';
 import { Ago, Rows, Section, useChange } from '../app/page-parts.tsx';
 import { useClient, useMay } from '../app/session.tsx';
-import { Failure } from '../app/states.tsx';
+import { Failure, Read } from '../app/states.tsx';
 import { tellFailure } from '../app/tell.ts';
 import { wordsOf } from '../app/words.ts';
 import { CUSTOMERS } from '../app/queries.ts';
 
 const t = wordsOf('customers');
+type Rules = Awaited<ReturnType<Client['callerRules']['list']>>;
 const MATCHES = CallerRule.shape.match.options;
 
 function NewRule(): ReactNode {
@@ -103,9 +105,7 @@ export function CallerRules(): ReactNode {
     renews: [CUSTOMERS],
     done: () => t('rule_deleted'),
   });
-  if (!list.isSuccess) return null;
-  const { enforced, rules } = list.data;
-  return (
+  const shown = ({ enforced, rules }: Rules): ReactNode => (
     <Section title={t('rules')} text={enforced ? t('rules_text') : `${t('rules_text')} ${t('rules_later')}`}>
       <NewRule />
       {rules.length === 0 ? (
@@ -147,5 +147,10 @@ export function CallerRules(): ReactNode {
         </Rows>
       )}
     </Section>
+  );
+  return (
+    <Read of={list} quiet>
+      {shown}
+    </Read>
   );
 }

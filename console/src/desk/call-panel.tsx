@@ -3,11 +3,12 @@ import { Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
 import { Badge, Button, Group, Paper, Text, Title } from '@mantine/core';
 import { ArrowDownLeft, ArrowUpRight, PhoneMissed, PhoneOff } from 'lucide-react';
+import { OffhookError } from '@offhook/client';
 import type { CallState, QueueState } from '@offhook/client';
 import type { Agent } from '@offhook/contract/agents.ts';
 import { formatSpan, formatTime } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
-import { Loading } from '../app/states.tsx';
+import { Failure, Loading } from '../app/states.tsx';
 import { RecordingSign } from '../phone/extras.tsx';
 import { CallControls } from './call-controls.tsx';
 import { CrmLink } from './crm-panel.tsx';
@@ -40,6 +41,12 @@ function useFocus(agent: Agent, call: CallState | undefined): string | null {
   }, [now, agent.extension]);
   return now ?? last;
 }
+
+/** The last call of the desk may have been erased since, which is no failure. */
+const Unread = ({ of: { error, refetch } }: { readonly of: ReturnType<typeof useConversation> }): ReactNode =>
+  error === null || (error instanceof OffhookError && error.code === 'not_found') ? null : (
+    <Failure error={error} onRetry={() => void refetch()} />
+  );
 
 /** A note being written stays in its field while calls come and go. */
 interface Written {
@@ -96,7 +103,8 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
   const [chosen, setChosen] = useState<string | null>(null);
   const id = chosen ?? focus;
   const begun = useBegun(mine.own, agent);
-  const conversation = useConversation(id, begun).data;
+  const read = useConversation(id, begun);
+  const conversation = read.data;
   const live = call !== undefined && call.call_id === id ? call : undefined;
   const notes = useRef<HTMLDivElement>(null);
   const [written, setWritten] = useState<Written | null>(null);
@@ -169,11 +177,7 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
           key={`crm ${id}`}
           callId={id}
           answered={agent.state === 'talking' && live !== undefined && live.call_id === agent.call_id}
-          values={{
-            ...party,
-            conversation: conversation?.id ?? id,
-            queue: queue ?? '',
-          }}
+          values={{ ...party, conversation: conversation?.id ?? id, queue: queue ?? '' }}
           page={live?.customer?.url}
         />
         {chosen !== null && (
@@ -182,6 +186,7 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
           </Button>
         )}
       </Paper>
+      <Unread of={read} />
       <UnsentNotes shown={noted} onChoose={setChosen} />
       <div className={styles.about}>
         {!noNote && (

@@ -31,9 +31,8 @@ export function FiguresPanel({ agent, queues }: FiguresPanelProps): ReactNode {
       <Title order={2} size="h5" id="desk-figures">
         {t('figures')}
       </Title>
-      {read.error !== null && read.data === undefined ? (
-        <Failure error={read.error} onRetry={() => void read.refetch()} />
-      ) : (
+      {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
+      {(read.isPending || read.data !== undefined) && (
         <dl className={styles.figures} aria-busy={read.isPending}>
           {rows.map(([label, value, title]) => (
             <div key={label} title={title}>

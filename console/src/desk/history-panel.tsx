@@ -43,18 +43,19 @@ export function HistoryPanel({ number, known, without }: HistoryPanelProps): Rea
           {t('history_all')}
         </Anchor>
       </Group>
+      {list.isError && <Failure error={list.error} onRetry={() => void list.refetch()} />}
       {number === '' ? (
         <Text size="sm" c="dimmed">
           {known ? t('history_no_number') : t('history_none')}
         </Text>
-      ) : list.error !== null && list.data === undefined ? (
-        <Failure error={list.error} onRetry={() => void list.refetch()} />
-      ) : list.isPending ? (
-        <Stack gap="xs" aria-busy>
-          {[0, 1, 2].map((row) => (
-            <Skeleton key={row} height={44} />
-          ))}
-        </Stack>
+      ) : list.data === undefined ? (
+        list.isPending && (
+          <Stack gap="xs" aria-busy>
+            {[0, 1, 2].map((row) => (
+              <Skeleton key={row} height={44} />
+            ))}
+          </Stack>
+        )
       ) : before.length === 0 ? (
         <Text size="sm" c="dimmed">
           {t('history_none')}

@@ -23,10 +23,15 @@ const ShortcutHelp = late(async () => (await import('./shortcut-help.tsx')).Shor
 
 export function DeskPage(): ReactNode {
   const { agent, error, retry } = useDesk();
-  if (agent === undefined) return error === null ? <Loading /> : <Failure error={error} onRetry={retry} />;
-  // A person without a queue is not an agent for the service.
-  if (agent === null || agent.queues.length === 0) return <NoAgent />;
-  return <AgentDesk agent={agent} />;
+  const failure = error !== null && <Failure error={error} onRetry={retry} />;
+  if (agent === undefined) return failure || <Loading />;
+  return (
+    <>
+      {failure}
+      {/* A person without a queue is not an agent for the service. */}
+      {agent === null || agent.queues.length === 0 ? <NoAgent /> : <AgentDesk agent={agent} />}
+    </>
+  );
 }
 function NoAgent(): ReactNode {
   const admin = useMay('admin');

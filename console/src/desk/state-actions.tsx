@@ -116,7 +116,8 @@ const PauseMenu = late(async () => (await import('./pause-menu.tsx')).PauseMenu)
 function PauseButton({ agent, action, waits }: ActionsProps & { readonly waits: boolean }): ReactNode {
   const client = useClient();
   const supervisor = useMay('supervisor');
-  const reasons = (usePauseReasons().data ?? []).filter((reason) => supervisor || !reason.supervisor_only);
+  const read = usePauseReasons();
+  const reasons = (read.data ?? []).filter((reason) => supervisor || !reason.supervisor_only);
   const menu = useOpener('menu');
   // A reason chosen while another action runs would be dropped without an error.
   const free = action.busy === null;
@@ -142,6 +143,7 @@ function PauseButton({ agent, action, waits }: ActionsProps & { readonly waits: 
       <Opened by={menu}>
         <PauseMenu
           {...menu.floating}
+          read={read}
           reasons={reasons}
           onPause={(reason) =>
             void action.run(`${word}: ${reason.name}`, () =>

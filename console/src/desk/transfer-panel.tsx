@@ -9,6 +9,7 @@ import { OffhookError } from '@offhook/client';
 import type { CallState } from '@offhook/client';
 import { readAgain } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
+import { Failure } from '../app/states.tsx';
 import { ActionButton, ActionError, useAction } from './action.tsx';
 import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
@@ -29,7 +30,7 @@ export function TransferPanel({ call, onClose }: TransferPanelProps): ReactNode 
   const action = useAction();
   const id = call.call_id;
   const key = ['transfer', id];
-  const known = useQuery({
+  const read = useQuery({
     queryKey: key,
     queryFn: async ({ signal }) => {
       try {
@@ -39,7 +40,8 @@ export function TransferPanel({ call, onClose }: TransferPanelProps): ReactNode 
         throw error;
       }
     },
-  }).data;
+  });
+  const known = read.data;
   // The state of a consultation follows from the legs of the call.
   useEffect(() => readAgain(queries, ['transfer', id]), [queries, id, call]);
   const consult = known != null && known.state !== 'completed' && known.state !== 'canceled' ? known : null;
@@ -49,6 +51,7 @@ export function TransferPanel({ call, onClose }: TransferPanelProps): ReactNode 
   };
   return (
     <Stack gap="xs" className={styles.transfer ?? ''}>
+      {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
       {consult === null ? (
         <Target
           onClose={onClose}
@@ -157,6 +160,7 @@ function Target({ onClose, buttons }: TargetProps): ReactNode {
           <X size={18} aria-hidden />
         </ActionIcon>
       </Group>
+      {found.isError && <Failure error={found.error} onRetry={() => void found.refetch()} />}
       {(found.data ?? []).length > 0 && !NUMBER.test(number) && (
         <ul className={styles.found}>
           {found.data?.map((contact) => (

@@ -20,7 +20,7 @@ import { formatNumber } from '../app/format.ts';
 import { useLive } from '../app/live.ts';
 import { contactsQuery } from '../app/queries.ts';
 import { useClient, useMe } from '../app/session.tsx';
-import { Empty, Failure, Loading } from '../app/states.tsx';
+import { Empty, Read } from '../app/states.tsx';
 import { language, wordsOf } from '../app/words.ts';
 import { GROUPS } from '../presence/state.ts';
 import type { Group } from '../presence/state.ts';
@@ -49,15 +49,15 @@ export function DirectoryPage(): ReactNode {
       <VisuallyHidden>
         <Title order={1}>{t('title')}</Title>
       </VisuallyHidden>
-      {contacts.isLoadingError ? (
-        <Failure error={contacts.error} onRetry={() => void contacts.refetch()} />
-      ) : contacts.data === undefined ? (
-        <Loading />
-      ) : contacts.data.contacts.length === 0 ? (
-        <Empty title={t('empty')} icon={<BookUser size={36} aria-hidden />} />
-      ) : (
-        <People contacts={contacts.data.contacts} />
-      )}
+      <Read of={contacts}>
+        {({ contacts: all }) =>
+          all.length === 0 ? (
+            <Empty title={t('empty')} icon={<BookUser size={36} aria-hidden />} />
+          ) : (
+            <People contacts={all} />
+          )
+        }
+      </Read>
     </>
   );
 }

@@ -23,7 +23,7 @@ import { formatDateTime } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { contactsQuery, readAgain } from '../app/queries.ts';
 import { useClient, useMay, useMe } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Read } from '../app/states.tsx';
 import { tellFailure } from '../app/tell.ts';
 import { wordsOf } from '../app/words.ts';
 import { conversationAddress } from './last-list.ts';
@@ -181,7 +181,7 @@ export function Callbacks(): ReactNode {
   const { extension } = useMe();
   const worksInQueues = useMay('agent');
   useChanges(['history/mine', ...(worksInQueues ? ['queues'] : [])], 'callback.changed', CALLBACKS);
-  const { data, error, refetch } = useQuery({
+  const read = useQuery({
     queryKey: [CALLBACKS, extension],
     queryFn: ({ signal }) => client.callbacks.list({ limit: SHOWN }, signal),
   });
@@ -193,34 +193,34 @@ export function Callbacks(): ReactNode {
       <Title order={2} size="h4" id="callbacks" mb="xs">
         {t('callbacks')}
       </Title>
-      {data === undefined ? (
-        error === null ? (
-          <Loading />
-        ) : (
-          <Failure error={error} onRetry={() => void refetch()} />
-        )
-      ) : data.callbacks.length === 0 ? (
-        <Text c="dimmed" size="sm">
-          <PhoneIncoming size={16} aria-hidden className={styles.none} /> {t('callbacks_none')}
-        </Text>
-      ) : (
-        <ul className={styles.list} aria-label={t('callbacks')}>
-          {data.callbacks.map((one) => (
-            <Row
-              key={one.id}
-              one={one}
-              own={one.taken?.by === extension}
-              other={one.taken === null || one.taken.by === extension ? null : nameOf(one.taken.by)}
-              onClose={() => setClosing(one)}
-            />
-          ))}
-        </ul>
-      )}
-      {data !== undefined && data.open > data.callbacks.length && (
-        <Text size="sm" c="dimmed" mt="xs">
-          {t('callbacks_beyond', { count: data.open - data.callbacks.length })}
-        </Text>
-      )}
+      <Read of={read}>
+        {({ callbacks, open }) => (
+          <>
+            {callbacks.length === 0 ? (
+              <Text c="dimmed" size="sm">
+                <PhoneIncoming size={16} aria-hidden className={styles.none} /> {t('callbacks_none')}
+              </Text>
+            ) : (
+              <ul className={styles.list} aria-label={t('callbacks')}>
+                {callbacks.map((one) => (
+                  <Row
+                    key={one.id}
+                    one={one}
+                    own={one.taken?.by === extension}
+                    other={one.taken === null || one.taken.by === extension ? null : nameOf(one.taken.by)}
+                    onClose={() => setClosing(one)}
+                  />
+                ))}
+              </ul>
+            )}
+            {open > callbacks.length && (
+              <Text size="sm" c="dimmed" mt="xs">
+                {t('callbacks_beyond', { count: open - callbacks.length })}
+              </Text>
+            )}
+          </>
+        )}
+      </Read>
       {closing !== null && <CloseDialog one={closing} onClose={() => setClosing(null)} />}
     </section>
   );

@@ -295,6 +295,7 @@ export function ConversationPage({ params }: PageProps): ReactNode {
   }
   return (
     <Stack gap="md">
+      {error !== null && <Failure error={error} onRetry={retry} />}
       <Head conversation={c} />
       {c.erased && <Alert color="gray">{t('erased')}</Alert>}
       <ZoneNote />

@@ -21,7 +21,7 @@ import { formatDateTime, formatNumber } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Failure, Read } from '../app/states.tsx';
 import { chipText } from './filter-bar.tsx';
 import { FILTER_NAMES, beyondExport, exportFilterOf } from './filters.ts';
 import type { Filters, Scope } from './filters.ts';
@@ -178,23 +178,21 @@ function Body({ filters, scope }: Props): ReactNode {
         <Title order={3} size="h6" mb={4}>
           {t('own')}
         </Title>
-        {files.data === undefined ? (
-          files.error === null ? (
-            <Loading />
-          ) : (
-            <Failure error={files.error} onRetry={() => void again()} />
-          )
-        ) : files.data.exports.length === 0 ? (
-          <Text size="sm" c="dimmed">
-            {t('none')}
-          </Text>
-        ) : (
-          <ul className={styles.plain} aria-live="polite">
-            {files.data.exports.map((file) => (
-              <FileRow key={file.id} file={file} onRemove={() => change.mutate(file)} />
-            ))}
-          </ul>
-        )}
+        <Read of={files}>
+          {({ exports }) =>
+            exports.length === 0 ? (
+              <Text size="sm" c="dimmed">
+                {t('none')}
+              </Text>
+            ) : (
+              <ul className={styles.plain} aria-live="polite">
+                {exports.map((file) => (
+                  <FileRow key={file.id} file={file} onRemove={() => change.mutate(file)} />
+                ))}
+              </ul>
+            )
+          }
+        </Read>
       </section>
     </Stack>
   );

@@ -55,7 +55,7 @@ interface ListProps {
 }
 /** Renders only the visible rows. */
 export function List({ list, own, me, actions }: ListProps): ReactNode {
-  const { rows, more, fetching, next, waiting, show } = list;
+  const { rows, more, stuck, fetching, next, waiting, show } = list;
   const items = useMemo(() => itemsOf(rows), [rows]);
   const frame = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
@@ -77,8 +77,8 @@ export function List({ list, own, me, actions }: ListProps): ReactNode {
   const drawn = virtual.getVirtualItems();
   const last = drawn.at(-1)?.index ?? -1;
   useEffect(() => {
-    if (more && !fetching && last >= items.length - 1 - OVERSCAN) next();
-  }, [more, fetching, last, items.length, next]);
+    if (more && !stuck && !fetching && last >= items.length - 1 - OVERSCAN) next();
+  }, [more, stuck, fetching, last, items.length, next]);
 
   const focused = useRef(-1);
   function onKeyDown(event: KeyboardEvent): void {
@@ -148,7 +148,9 @@ export function List({ list, own, me, actions }: ListProps): ReactNode {
         })}
       </div>
       <div className={styles.foot} role="status">
-        {more ? (
+        {stuck ? (
+          <Failure error={list.error} onRetry={list.retry} />
+        ) : more ? (
           <>
             <Loader size="xs" aria-hidden />
             <Text size="sm" c="dimmed">

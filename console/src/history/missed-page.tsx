@@ -91,12 +91,9 @@ export function MissedPage(): ReactNode {
       <Title order={2} size="h4">
         {t('missed_own')}
       </Title>
+      {error !== null && <Failure error={error} onRetry={retry} />}
       {calls === undefined ? (
-        error === null ? (
-          <Loading />
-        ) : (
-          <Failure error={error} onRetry={retry} />
-        )
+        error === null && <Loading />
       ) : calls.length === 0 ? (
         <Empty icon={<PhoneMissed size={32} aria-hidden />} title={t('missed_none')} />
       ) : (

@@ -154,15 +154,12 @@ export function HistoryPage(): ReactNode {
       </Group>
       <FilterBar filters={filters} change={change} clear={clear} />
       <ZoneNote />
+      {list.error !== null && !list.stuck && <Failure error={list.error} onRetry={list.retry} />}
       {list.loading ? (
-        list.error === null ? (
-          <Loading />
-        ) : (
-          <Failure error={list.error} onRetry={list.retry} />
-        )
-      ) : list.error !== null && list.rows.length === 0 ? (
-        <Failure error={list.error} onRetry={list.retry} />
-      ) : list.rows.length === 0 && !list.more && list.waiting === 0 ? (
+        <Loading />
+      ) : list.error !== null && list.rows.length === 0 ? null : list.rows.length === 0 &&
+        !list.more &&
+        list.waiting === 0 ? (
         <Empty
           icon={<History size={36} aria-hidden />}
           title={t(filtered ? 'none' : own === null ? 'empty' : 'empty_mine')}

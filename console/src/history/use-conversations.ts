@@ -29,6 +29,8 @@ export interface Conversations {
   readonly loading: boolean;
   /** True if there are further pages. */
   readonly more: boolean;
+  /** True if the next page could not be read. */
+  readonly stuck: boolean;
   readonly fetching: boolean;
   readonly next: () => void;
   readonly retry: () => void;
@@ -124,6 +126,7 @@ export function useConversations(query: ListQuery, scope: Scope): Conversations 
     error: list.error,
     loading: list.isPending,
     more: list.hasNextPage,
+    stuck: list.isFetchNextPageError,
     fetching: list.isFetchingNextPage,
     next: useCallback(() => void fetchNextPage(), [fetchNextPage]),
     retry: useCallback(() => void refetch(), [refetch]),

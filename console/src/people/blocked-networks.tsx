@@ -1,10 +1,12 @@
 import type { ReactNode } from 'react';
 import { Button, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import type { BlockedNetworks as Blocked } from '@offhook/contract/blocked-networks.ts';
 import { tellFailure } from '../app/tell.ts';
 import { Ago, Rows, Section, useChange } from '../app/page-parts.tsx';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
+import { Read } from '../app/states.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('system');
@@ -20,11 +22,11 @@ export function BlockedNetworks(): ReactNode {
     renews: ['health'],
     done: () => t('released'),
   });
-  if (!list.isSuccess || list.data.networks.length === 0) return null;
-  const { enforced, firewall, networks } = list.data;
-  const where = firewall === 'active' ? 'blocked_firewall' : 'blocked_text';
-  return (
-    <Section title={t('blocked')} text={t(enforced ? where : 'blocked_later')}>
+  const shown = ({ enforced, firewall, networks }: Blocked): ReactNode => (
+    <Section
+      title={t('blocked')}
+      text={t(!enforced ? 'blocked_later' : firewall === 'active' ? 'blocked_firewall' : 'blocked_text')}
+    >
       <Rows
         caption={t('blocked')}
         minWidth={520}
@@ -56,5 +58,10 @@ export function BlockedNetworks(): ReactNode {
         ))}
       </Rows>
     </Section>
+  );
+  return (
+    <Read of={list} quiet>
+      {(reply) => reply.networks.length > 0 && shown(reply)}
+    </Read>
   );
 }

@@ -4,11 +4,11 @@ import { Alert, Anchor, Badge, Paper, SimpleGrid, Table, Text } from '@mantine/c
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { CircleAlert, CircleCheck } from 'lucide-react';
 import { Link } from 'wouter';
-import type { ApplyState } from '@offhook/contract/config-applies.ts';
+import type { ApplyState, ConfigApply } from '@offhook/contract/config-applies.ts';
 import type { Readiness } from '@offhook/contract/health.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Failure, Loading, Read } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { BlockedNetworks } from './blocked-networks.tsx';
@@ -255,8 +255,7 @@ function Applies(): ReactNode {
     queryKey: ['health', 'applies'],
     queryFn: ({ signal }) => client.config.applies({ limit: 5 }, signal),
   });
-  if (!list.isSuccess || list.data.applies.length === 0) return null;
-  return (
+  const shown = (applies: readonly ConfigApply[]): ReactNode => (
     <Section title={t('applies')}>
       <ZoneNote />
       <Rows
@@ -265,7 +264,7 @@ function Applies(): ReactNode {
         folds
         columns={[t('time'), t('who'), t('state'), t('comment')]}
       >
-        {list.data.applies.map((apply) => (
+        {applies.map((apply) => (
           <Table.Tr key={apply.id}>
             <Table.Td>
               <Anchor component={Link} href={PAGE_PATHS.apply.replace(':apply', String(apply.id))}>
@@ -288,6 +287,11 @@ function Applies(): ReactNode {
         ))}
       </Rows>
     </Section>
+  );
+  return (
+    <Read of={list} quiet>
+      {({ applies }) => applies.length > 0 && shown(applies)}
+    </Read>
   );
 }
 function Figures(): ReactNode {

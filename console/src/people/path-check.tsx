@@ -11,7 +11,7 @@ import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { Ago, Mark, PageHead, Section, useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
-import { Empty, Failure, Loading } from '../app/states.tsx';
+import { Empty, Failure, Read } from '../app/states.tsx';
 import { tellFailure } from '../app/tell.ts';
 import { wordsOf } from '../app/words.ts';
 
@@ -213,14 +213,14 @@ export function PathCheckPage(): ReactNode {
   return (
     <>
       <PageHead title={t('title')} lead={t('lead')} />
-      {read.isPending && <Loading />}
-      {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
-      {read.isSuccess && (
-        <>
-          <FromService state={read.data} />
-          <FromBrowser state={read.data} />
-        </>
-      )}
+      <Read of={read}>
+        {(state) => (
+          <>
+            <FromService state={state} />
+            <FromBrowser state={state} />
+          </>
+        )}
+      </Read>
       <FromElsewhere />
     </>
   );

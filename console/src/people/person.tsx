@@ -9,7 +9,7 @@ import { DeviceTable } from '../account/devices.tsx';
 import { Danger } from '../app/danger.tsx';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient, useMe } from '../app/session.tsx';
-import { Failure, Loading, Read } from '../app/states.tsx';
+import { Read } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { PageHead, Section, useChange } from '../app/page-parts.tsx';
@@ -160,16 +160,14 @@ export function PersonPage({ params }: PageProps): ReactNode {
     queryKey: ['people', 'one', extension],
     queryFn: ({ signal }) => client.people.get(extension, signal),
   });
-  if (found.isPending) return <Loading />;
-  if (found.data === undefined) {
-    return (
-      <>
-        <PageHead title={extension} />
-        <Failure error={found.error} onRetry={() => void found.refetch()} />
-      </>
-    );
-  }
-  const { person } = found.data;
+  return (
+    <>
+      {found.data === undefined && found.isError && <PageHead title={extension} />}
+      <Read of={found}>{({ person }) => <Shown person={person} />}</Read>
+    </>
+  );
+}
+function Shown({ person }: { readonly person: SignInPerson }): ReactNode {
   return (
     <>
       <PageHead

@@ -6,6 +6,7 @@ import { Danger } from '../app/danger.tsx';
 import { formatNumber, formatSpan } from '../app/format.ts';
 import { Mark, Rows, Section, useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
+import { Failure } from '../app/states.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('system');
@@ -77,7 +78,9 @@ export function SiteNodes(): ReactNode {
     // No event reports that a node was seen.
     refetchInterval: LOOK_MS,
   });
-  if (read.data === undefined || read.data.nodes.length === 0) return null;
+  if (read.data === undefined)
+    return read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />;
+  if (read.data.nodes.length === 0) return null;
   const { lease, nodes } = read.data;
   const hasBus = nodes.some(({ bus }) => bus !== 'none');
   const held =

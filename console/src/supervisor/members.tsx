@@ -4,11 +4,12 @@ import type { ReactNode } from 'react';
 import { ActionIcon, Badge, Button, Group, NativeSelect, Stack, Table, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { UserRoundX } from 'lucide-react';
+import type { Client } from '@offhook/client';
 import { useTopic } from '../app/live.ts';
 import { useOnce } from '../app/once.ts';
 import { readAgain } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Failure, Read } from '../app/states.tsx';
 import { language, wordsOf } from '../app/words.ts';
 import { stateWord } from '../wallboard/states.tsx';
 
@@ -18,22 +19,28 @@ export function Members({ queue }: { readonly queue: string }): ReactNode {
   const client = useClient();
   const queries = useQueryClient();
   const { records: agents } = useTopic('agents');
-  const key = ['queue', queue];
   const read = useQuery({
-    queryKey: key,
+    queryKey: ['queue', queue],
     queryFn: ({ signal }) => client.queues.get(queue, signal),
     staleTime: 0,
   });
-  const [chosen, setChosen] = useState('');
   useEffect(() => readAgain(queries, ['queue', queue]), [agents, queries, queue]);
+  return <Read of={read}>{(reply) => <List queue={queue} members={reply.queue.members} />}</Read>;
+}
+interface ListProps {
+  readonly queue: string;
+  readonly members: Awaited<ReturnType<Client['queues']['get']>>['queue']['members'];
+}
+function List({ queue, members }: ListProps): ReactNode {
+  const client = useClient();
+  const queries = useQueryClient();
+  const { records: agents } = useTopic('agents');
+  const [chosen, setChosen] = useState('');
   const change = useOnce({
     mutationFn: ({ extension, add }: { extension: string; add: boolean }) =>
       add ? client.queues.addMember(queue, extension) : client.queues.removeMember(queue, extension),
-    onSuccess: () => queries.invalidateQueries({ queryKey: key }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['queue', queue] }),
   });
-  if (read.isLoadingError) return <Failure error={read.error} onRetry={() => void read.refetch()} />;
-  if (read.data === undefined) return <Loading />;
-  const { members } = read.data.queue;
   const inside = new Set(members.map(({ extension }) => extension));
   const { compare } = new Intl.Collator(language());
   const others = [...agents.values()]

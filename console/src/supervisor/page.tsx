@@ -8,11 +8,12 @@ import { formatNumber } from '../app/format.ts';
 import { pauseReasonsQuery } from '../app/queries.ts';
 import { callerParty } from '../app/queue-names.ts';
 import { useClient, useMe } from '../app/session.tsx';
-import { Empty, Failure, Loading } from '../app/states.tsx';
+import { Empty, Loading, Read } from '../app/states.tsx';
 import { language, wordsOf } from '../app/words.ts';
 import { stateWord } from '../wallboard/states.tsx';
 import { VirtualList } from '../wallboard/virtual.tsx';
 import { AgentRow } from './agents.tsx';
+import type { Reason } from './agents.tsx';
 import { AskContext } from './ask.ts';
 import type { Ask } from './ask.ts';
 import { CallRow } from './calls.tsx';
@@ -88,12 +89,10 @@ function Agents({ q }: { readonly q: string }): ReactNode {
         .map(({ extension }) => extension),
     [records, q, by, only],
   );
-  if (reasons.isLoadingError) return <Failure error={reasons.error} onRetry={() => void reasons.refetch()} />;
-  if (!state.ready || reasons.data === undefined) return <Loading />;
-  const known = reasons.data;
+  if (!state.ready) return <Loading />;
   if (records.size === 0) return <Empty title={t('no_agents')}>{t('no_agents_text')}</Empty>;
   if (keys.length === 0) return <NotFound />;
-  return (
+  const list = (known: readonly Reason[]): ReactNode => (
     <Rows
       label={t('agents')}
       keys={keys}
@@ -122,6 +121,7 @@ function Agents({ q }: { readonly q: string }): ReactNode {
       }
     />
   );
+  return <Read of={reasons}>{list}</Read>;
 }
 function Calls({ q }: { readonly q: string }): ReactNode {
   const { records, state } = useTopic('calls');

@@ -100,7 +100,7 @@ export function Chart({ client, names, title, counted, screen }: ChartProps): Re
   const rows = useMemo(() => worthShowing(addSeries(answers.series)), [answers.series]);
   const uncounted = answers.gaps.filter((gap) => !gap.settled);
   const body = (): ReactNode => {
-    if (answers.error !== null && rows.length === 0) return <Failure error={answers.error} />;
+    if (rows.length === 0 && answers.error !== null) return null;
     if (answers.loading) return <Loading />;
     if (rows.every(({ offered }) => offered === 0)) return <p className={styles.none}>{t('chart_none')}</p>;
     return asTable ? <IntervalTable rows={rows} /> : <Plot rows={rows} />;
@@ -133,6 +133,7 @@ export function Chart({ client, names, title, counted, screen }: ChartProps): Re
           {t(asTable ? 'chart_chart' : 'chart_table')}
         </button>
       </div>
+      {answers.error !== null && <Failure error={answers.error} />}
       <Suspense fallback={<Loading />}>{body()}</Suspense>
       {uncounted.length > 0 && (
         <p className={styles.none}>

@@ -1,6 +1,6 @@
 import { Suspense, useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import { ActionIcon, Button, Group, NativeSelect, Stack, Title } from '@mantine/core';
+import { ActionIcon, Button, Group, NativeSelect, Title } from '@mantine/core';
 
 import { useQuery } from '@tanstack/react-query';
 import { Copy, Ellipsis, Expand, Pencil, X } from 'lucide-react';
@@ -10,7 +10,7 @@ import { late } from '../app/late.tsx';
 import { Opened, useOpener } from '../app/opener.tsx';
 import { useClient, useMay, useMe } from '../app/session.tsx';
 import { StaleBanner } from '../app/stale-banner.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Read } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { BoardView } from './board-view.tsx';
@@ -56,9 +56,6 @@ export function WallboardPage({ params }: PageProps): ReactNode {
   useEffect(() => {
     if (boards.isSuccess && list.length > 0) localStorage.setItem(lastKey(me.extension), String(id));
   }, [boards.isSuccess, list.length, id, me.extension]);
-  if (boards.isPending) return <Loading />;
-  if (boards.error !== null && list.length === 0)
-    return <Failure error={boards.error} onRetry={() => void boards.refetch()} />;
   const choose = (
     <NativeSelect
       aria-label={t('choose_board')}
@@ -68,25 +65,25 @@ export function WallboardPage({ params }: PageProps): ReactNode {
       w={{ base: '100%', xs: 240 }}
     />
   );
-  return id === BUILT_IN ? (
-    <Kept key="new" board={null} choose={list.length === 0 ? null : choose} />
-  ) : (
-    <One key={id} id={id} choose={choose} />
-  );
+  const board =
+    id === BUILT_IN ? (
+      <Kept key="new" board={null} choose={list.length === 0 ? null : choose} />
+    ) : (
+      <One key={id} id={id} choose={choose} />
+    );
+  return <Read of={boards}>{() => board}</Read>;
 }
 function One({ id, choose }: { readonly id: number; readonly choose: ReactNode }): ReactNode {
   const client = useClient();
-  const { data, error, refetch } = useQuery({
+  const read = useQuery({
     queryKey: ['board', id],
     queryFn: ({ signal }) => client.boards.get(id, signal),
   });
-  if (data !== undefined) return <Kept board={data.board} choose={choose} />;
-  if (error === null) return <Loading />;
   return (
-    <Stack>
-      {choose}
-      <Failure error={error} onRetry={() => void refetch()} />
-    </Stack>
+    <>
+      {read.data === undefined && read.isError && <Group mb="md">{choose}</Group>}
+      <Read of={read}>{({ board }) => <Kept board={board} choose={choose} />}</Read>
+    </>
   );
 }
 

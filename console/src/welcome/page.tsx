@@ -70,7 +70,7 @@ const NEXT = [
 ] as const;
 function Next(): ReactNode {
   const client = useClient();
-  const { data } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['welcome', 'next'],
     queryFn: async ({ signal }) =>
       await Promise.all(
@@ -82,6 +82,7 @@ function Next(): ReactNode {
       <Title order={2} size="h4" mb="sm">
         {t('next')}
       </Title>
+      {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
         {NEXT.map(([one, kind], i) => {
           const count = data?.[i] ?? 0;
@@ -137,9 +138,9 @@ export function WelcomePage(): ReactNode {
   const [talkedHere, setTalkedHere] = useState(false);
   const [dismissed, setGone] = useState(() => isDismissed(me.extension));
   const [chosen, setChosen] = useState<Step | null | undefined>(undefined);
-  if (talked.error !== null) return <Failure error={talked.error} onRetry={() => void talked.refetch()} />;
+  const failure = talked.isError && <Failure error={talked.error} onRetry={() => void talked.refetch()} />;
   if (!presence.state.ready || !queues.state.ready || engineUp === null || talked.data === undefined)
-    return <Loading />;
+    return failure || <Loading />;
   const done = doneSteps({
     me: me.extension,
     engineUp,
@@ -188,6 +189,7 @@ export function WelcomePage(): ReactNode {
           {t(dismissed ? 'restore' : 'dismiss')}
         </Button>
       </Group>
+      {failure}
       {dismissed && (
         <Text size="sm" role="status">
           {t('dismissed')}

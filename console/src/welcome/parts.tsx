@@ -7,7 +7,7 @@ import { Link } from 'wouter';
 import type { PresenceState, QueueState } from '@offhook/client';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Failure, Read } from '../app/states.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { isThere } from './steps.ts';
 import { useCalling } from '../phone/phone.ts';
@@ -27,9 +27,13 @@ const usePeople = () => {
   });
 };
 export function PeopleStep({ presence }: { readonly presence: Presences }): ReactNode {
-  const { data, error, refetch } = usePeople();
-  if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (data === undefined) return <Loading />;
+  return <Read of={usePeople()}>{(data) => <PeopleTable data={data} presence={presence} />}</Read>;
+}
+interface PeopleTableProps {
+  readonly data: Awaited<ReturnType<Client['people']['list']>>;
+  readonly presence: Presences;
+}
+function PeopleTable({ data, presence }: PeopleTableProps): ReactNode {
   return (
     <>
       <Text size="sm">{t(data.total > 1 ? 'people_text' : 'nobody')}</Text>
@@ -104,15 +108,15 @@ const Copied = ({ what, text }: { readonly what: string; readonly text: string }
 );
 export function SecondPhoneStep(): ReactNode {
   const client = useClient();
-  const { data, error, refetch } = useQuery({
+  const read = useQuery({
     queryKey: ['welcome', 'sip'],
     queryFn: async ({ signal }) => await client.session.sip(signal),
     // A password is not cached longer than it is shown.
     gcTime: 0,
   });
-  if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (data === undefined) return <Loading />;
-  const { sip } = data;
+  return <Read of={read}>{({ sip }) => <SipSettings sip={sip} />}</Read>;
+}
+function SipSettings({ sip }: Pick<Awaited<ReturnType<Client['session']['sip']>>, 'sip'>): ReactNode {
   const rows: readonly (readonly [what: string, value: string])[] = [
     [t('server'), sip.domain],
     [t('port'), String(sip.sip_port)],
