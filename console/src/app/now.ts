@@ -32,7 +32,8 @@ function tick(): void {
   second = Math.floor(serverNow() / 1000);
   for (const listener of listeners) listener();
 }
-function subscribe(listener: () => void): () => void {
+/** Called each second of the service's clock. */
+export function onSecond(listener: () => void): () => void {
   listeners.add(listener);
   if (timer === undefined) tick();
   return () => {
@@ -43,7 +44,11 @@ function subscribe(listener: () => void): () => void {
   };
 }
 /** The service's time in whole seconds since 1970; renders the component every second. */
-export const useSecond = (): number => useSyncExternalStore(subscribe, () => second);
+export const useSecond = (): number => useSyncExternalStore(onSecond, () => second);
+/** Start of the reader's day by the service's clock, ms since 1970. */
+export const startOfDay = (): number => new Date(serverNow()).setHours(0, 0, 0, 0);
+/** The same; renders the component when a day begins. */
+export const useDay = (): number => useSyncExternalStore(onSecond, startOfDay);
 /** Seconds since `time`, updated every second; null without a time. */
 export function useSince(time: string | null | undefined): number | null {
   const now = useSecond();

@@ -130,10 +130,10 @@ function Body({ filters, scope }: Props): ReactNode {
     refetchInterval: ({ state }) => (state.status === 'error' ? AWAY_MS : AGAIN_MS),
   });
   const again = (): Promise<void> => queries.invalidateQueries({ queryKey: KEY });
-  const filter = exportFilterOf(filters, scope, me.extension, serverNow());
   const change = useOnce({
     mutationFn(gone: Export | null): Promise<unknown> {
       if (gone !== null) return client.exports.remove(gone.id);
+      const filter = exportFilterOf(filters, scope, me.extension, serverNow());
       return attempt([format, filter], (options) => client.exports.create({ format, filter }, options));
     },
     onSettled: again,

@@ -5,7 +5,8 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { ArrowUp } from 'lucide-react';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { formatDate } from '../app/format.ts';
-import { serverNow } from '../app/now.ts';
+import { useDay } from '../app/now.ts';
+import { Failure } from '../app/states.tsx';
 import { Row } from './row.tsx';
 import type { RowActions } from './row.tsx';
 import type { Conversations } from './use-conversations.ts';
@@ -33,8 +34,7 @@ function itemsOf(rows: readonly ConversationSummary[]): readonly Item[] {
   }
   return items;
 }
-function dayText(day: number): string {
-  const today = dayOf(serverNow());
+function dayText(day: number, today: number): string {
   if (day === today) return t('today');
   if (day === dayOf(today - 12 * 3_600_000)) return t('yesterday');
   return formatDate(day);
@@ -57,6 +57,7 @@ interface ListProps {
 export function List({ list, own, me, actions }: ListProps): ReactNode {
   const { rows, more, stuck, fetching, next, waiting, show } = list;
   const items = useMemo(() => itemsOf(rows), [rows]);
+  const today = useDay();
   const frame = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
   useEffect(() => {
@@ -138,7 +139,7 @@ export function List({ list, own, me, actions }: ListProps): ReactNode {
             >
               {item.is === 'day' ? (
                 <Text className={styles.day ?? ''} component="h2" size="sm" fw={650} c="dimmed">
-                  {dayText(item.day)}
+                  {dayText(item.day, today)}
                 </Text>
               ) : (
                 <Row conversation={item.conversation} own={own} me={me} index={index} actions={actions} />

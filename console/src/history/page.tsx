@@ -4,7 +4,7 @@ import { ActionIcon, Button, Group, Menu, Modal, SegmentedControl, Stack, Text, 
 import { notifications } from '@mantine/notifications';
 import { EllipsisVertical, EyeOff, History } from 'lucide-react';
 import { useSearchParams } from 'wouter';
-import { serverNow } from '../app/now.ts';
+import { useDay } from '../app/now.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMay, useMe } from '../app/session.tsx';
 import { tellFailure } from '../app/tell.ts';
@@ -94,9 +94,12 @@ export function HistoryPage(): ReactNode {
   const address = search.toString();
   useEffect(() => keepList(address), [address]);
   const filters = useMemo(() => readFilters(new URLSearchParams(address)), [address]);
+  const day = useDay();
+  // Only these filters depend on the day; for others the list stays.
+  const today = filters.when === undefined ? 0 : day;
   const query = useMemo(
-    () => queryOf(filters, scope, me.extension, serverNow()),
-    [filters, scope, me.extension],
+    () => queryOf(filters, scope, me.extension, today),
+    [filters, scope, me.extension, today],
   );
   const list = useConversations(query, scope);
   const change: Change = (wanted, how) =>
