@@ -85,6 +85,46 @@ describe('kept edits', () => {
     await close(page);
   });
 
+  test('configuration - what is typed while an object is created is unsaved on the page of the object', async () => {
+    const page = await signedIn(site(), browser(), '1001', { path: '/admin/config/queues?new=1' });
+    const field = (name: string) => page.locator(`[id="field.${name}"]`);
+    await field('name').fill('evening');
+    await field('number').fill('588');
+    await field('title').fill('First');
+    const answer = await held(page, '**/config/draft/changes');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await field('title').fill('Second');
+    answer();
+    await page.waitForURL('**/admin/config/queues/evening');
+    await hasValue(field('title'), 'Second');
+    const api = await clientOf(site(), '1001');
+    assert.equal((await api.config.get('queues', 'evening')).object.title, 'First');
+    await page.getByRole('button', { name: 'Save in the draft' }).click();
+    await until(
+      'the typed title is saved',
+      async () => (await api.config.get('queues', 'evening')).object.title === 'Second',
+    );
+    await close(page);
+  });
+
+  test('supervisor - a later read of the members that fails is reported beside them', async () => {
+    const page = await signedIn(site(), browser(), '1001', { path: '/supervisor' });
+    await page.getByRole('tab', { name: /^Queues/ }).click();
+    await page
+      .locator('[data-queue=sales]')
+      .getByRole('button', { name: /^Members/ })
+      .click();
+    const dialog = page.getByRole('dialog');
+    const rows = dialog.getByRole('row');
+    await rows.first().waitFor();
+    const shown = await rows.count();
+    await page.route('**/api/v1/queues/sales', (route) => route.fulfill({ status: 503, body: 'away' }));
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
+    await dialog.getByRole('button', { name: 'Try again' }).waitFor();
+    assert.equal(await rows.count(), shown);
+    await close(page);
+  });
+
   test('account - what is typed while the own calls are saved stays, with the focus', async () => {
     const page = await signedIn(site(), browser(), '1006', { path: '/account' });
     const form = page.getByRole('region', { name: 'My calls' });

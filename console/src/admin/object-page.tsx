@@ -135,8 +135,12 @@ function New({ kind, copy }: { readonly kind: ConfigKind; readonly copy?: Fields
       });
     else {
       say(t('saved'));
-      go(objectHref(kind, saved.key));
+      open(saved.key);
     }
+  }
+  function open(key: string): void {
+    form.leave(key);
+    go(objectHref(kind, key));
   }
   return (
     <Stack gap="md" maw={980}>
@@ -160,7 +164,7 @@ function New({ kind, copy }: { readonly kind: ConfigKind; readonly copy?: Fields
           />
         )}
       </ObjectFields>
-      {handed !== null && <HandOver handed={handed} onClose={() => go(objectHref(kind, handed.key))} />}
+      {handed !== null && <HandOver handed={handed} onClose={() => open(handed.key)} />}
     </Stack>
   );
 }

@@ -1,5 +1,5 @@
 /** The form of one object: its input, stored in this browser until it is saved, and concurrent changes by others. */
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import type { QueryClient } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
@@ -66,6 +66,26 @@ function withSecrets(values: Fields, secrets: Secrets): Fields {
   );
   return { ...values, ...Object.fromEntries(given) };
 }
+/** Inputs of a new object: those that were sent, and those of the form when it was left for the page of the object. */
+interface Created {
+  readonly sent: Inputs;
+  readonly left: Inputs;
+}
+const created = new Map<string, Created>();
+/** What was typed in the form of the new object after it was sent, as unsaved inputs of the stored object. */
+function typedSince(kind: ConfigKind, current: AnyObject | null): (Kept & Pick<Inputs, 'secrets'>) | null {
+  const found = current === null ? undefined : created.get(`${kind}/${current.key}`);
+  if (current === null || found === undefined) return null;
+  const { etag, object } = current;
+  const keyField = CONFIG_KINDS[kind].key;
+  const { sent, left } = found;
+  return {
+    etag,
+    base: object,
+    values: { ...merged(sent.values, left.values, object), [keyField]: object[keyField] },
+    secrets: newSecrets(sent.secrets, left.secrets),
+  };
+}
 /** Wishes that were made or changed after `sent`. */
 const newSecrets = (sent: Secrets, wishes: Secrets): Secrets =>
   Object.fromEntries(Object.entries(wishes).filter(([name, wish]) => sent[name] !== wish));
@@ -104,10 +124,12 @@ export function useObjectForm({ kind, current, copy }: Options) {
   const isNew = current === null;
   const start = useMemo(() => current?.object ?? { ...newOf(kind), ...copy }, [current, kind, copy]);
   const [draft, setDraft, clearDraft] = useDraft(`config.${kind}.${current?.key ?? ''}`);
-  const [kept] = useState(() => keptOf(draft));
+  const [typed] = useState(() => typedSince(kind, current));
+  useEffect(() => void created.delete(`${kind}/${current?.key ?? ''}`), [kind, current?.key]);
+  const [kept] = useState(() => typed ?? keptOf(draft));
   const [base, setBase] = useState(() => storedOf(kept, { etag: current?.etag ?? '', object: start }));
   const [values, setValues] = useState<Fields>(kept?.values ?? start);
-  const [secrets, setSecrets] = useState<Secrets>({});
+  const [secrets, setSecrets] = useState<Secrets>(typed?.secrets ?? {});
   const [mistakes, setMistakes] = useState<readonly Mistake[]>([]);
   const [error, setError] = useState<unknown>(null);
   const [conflict, setConflict] = useState<Conflict | null>(null);
@@ -115,6 +137,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
   const dirty = !equal(values, base.object) || Object.keys(secrets).length > 0;
   const attempt = useAttempt();
   const now = useLatest<Inputs>({ values, secrets });
+  const lastSent = useRef<Inputs>(null);
 
   function show(next: Fields, saved: Stored): void {
     setValues(next);
@@ -156,6 +179,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
   /** Null if it was not saved; the form shows the reasons. */
   async function save(): Promise<Saved | null> {
     const sent: Inputs = { values, secrets };
+    lastSent.current = sent;
     const object = withSecrets(values, secrets);
     setError(null);
     const own = mistakesOf(kind, object);
@@ -172,7 +196,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
       const key = current?.key ?? textOf(object, CONFIG_KINDS[kind].key);
       const query = objectQuery(client, kind, key);
       const shown = isNew
-        ? Promise.resolve(start).then(setValues)
+        ? Promise.resolve()
         : readSaved(queries, query, { ...current, object: values }).then((fresh) => adopt(fresh, sent));
       // Not awaited: new secrets are shown once, and a lost page would lose them.
       void shown.then(() => setBusy(false)).then(renew);
@@ -200,6 +224,12 @@ export function useObjectForm({ kind, current, copy }: Options) {
       setValues(start);
       setMistakes([]);
       setError(null);
+      clearDraft();
+    },
+    /** Call it before the page of the new object opens: what was typed since the creation goes there. */
+    leave(key: string): void {
+      if (lastSent.current !== null)
+        created.set(`${kind}/${key}`, { sent: lastSent.current, left: now.current });
       clearDraft();
     },
     conflict,
