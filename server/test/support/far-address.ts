@@ -22,8 +22,8 @@ interface Holder {
   readonly socket: dgram.Socket;
   /** Answers kept back; null while they are sent. */
   kept: (() => void)[] | null;
-  /** Call-ID of each call that was tried. */
-  readonly calls: Set<string>;
+  /** Call-ID of each call that was tried, and how often its INVITE was sent. */
+  readonly calls: Map<string, number>;
   /** Contact of each registration that was tried. */
   readonly contacts: Set<string>;
 }
@@ -31,11 +31,12 @@ const held = new Map<FarAddress, Holder>();
 
 async function hold(address: FarAddress): Promise<void> {
   const socket = dgram.createSocket('udp4');
-  const holder: Holder = { socket, kept: null, calls: new Set(), contacts: new Set() };
+  const holder: Holder = { socket, kept: null, calls: new Map(), contacts: new Set() };
   socket.on('message', (data, from) => {
     const request = parseMessage(data);
     if (!request) return;
-    if (methodOf(request) === 'INVITE') holder.calls.add(header(request, 'call-id'));
+    const call = header(request, 'call-id');
+    if (methodOf(request) === 'INVITE') holder.calls.set(call, (holder.calls.get(call) ?? 0) + 1);
     if (methodOf(request) === 'REGISTER') holder.contacts.add(header(request, 'contact'));
     const start = ANSWERS[methodOf(request)];
     if (start === undefined) return;
@@ -88,6 +89,11 @@ export function silence(address: FarAddress): { speak: () => void } {
  * far side that died since its last OPTIONS.
  */
 export const callsAt = (address: FarAddress): number => holderOf(address).calls.size;
+/**
+ * How often the engine sent the INVITE of the last of these calls: at 0, 0.5, 1.5, 3.5, 7.5, 15.5 and 31.5 s (RFC 3261, timer A), while
+ * it waits for an answer. A count by the engine's own clock is no measure of the machine.
+ */
+export const invitesAt = (address: FarAddress): number => [...holderOf(address).calls.values()].at(-1) ?? 0;
 /** Contacts that the engine tried to register at the address since the last far side was open there. */
 export const contactsAt = (address: FarAddress): readonly string[] => [...holderOf(address).contacts];
 /** Lends the address to a far side, which calls `giveBack` after it closed its socket. */

@@ -10,6 +10,7 @@ import type { Dialog, SendOptions, SipTransport } from '../phone/transport.ts';
 import { PASSWORD, company, inboundRoute, trunk } from '../../../../test/support/rendered-company.ts';
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
+import { PATIENCE_MS } from '../../../../test/support/until.ts';
 
 const CARRIER = { host: '127.0.0.2', port: 0 };
 let engine: TestEngine;
@@ -128,8 +129,9 @@ test('conf/methods - in a call too, and the call goes on', async () => {
     dialog.target = uriOf(header(answer, 'contact'));
     transport.ack(dialog, dialog.cseq);
     const seen = await Promise.all(
-      INSIDE.map(async ([what, [method, options]]) => {
-        const sent = transport.send(dialog, method, { ...options, patience_ms: UNANSWERED_MS });
+      INSIDE.map(async ([what, [method, options], wanted]) => {
+        const patience_ms = wanted.includes(408) ? UNANSWERED_MS : PATIENCE_MS;
+        const sent = transport.send(dialog, method, { ...options, patience_ms });
         return [what, [method, ...(options ? [options] : [])], [statusOf(await sent.response)]] as const;
       }),
     );
