@@ -11,7 +11,8 @@ import type { Site } from '../../../test/support/sessions-fixture.ts';
 let site: Site;
 let network = 0;
 before(async () => {
-  site = await siteFixture();
+  // On a loaded machine a flood delays the headers of a request.
+  site = await siteFixture({ limits: { headersTimeoutMs: 300_000, requestTimeoutMs: 300_000 } });
 });
 after(() => site.close());
 beforeEach(() => {
@@ -275,6 +276,7 @@ test('login - ten thousand at once block no other request, and the excess is rej
   const { port } = await site.host.listen({ host: '127.0.0.1', port: 0 });
   const before = await token('1003');
   const statuses = new Map<number, number>();
+  let answered = 0;
   const attempt = async (i: number): Promise<void> => {
     const response = await inject({
       method: 'POST',
@@ -283,6 +285,7 @@ test('login - ten thousand at once block no other request, and the excess is rej
       payload: { username: '1004', password: passwordOf('1004') },
     });
     statuses.set(response.statusCode, (statuses.get(response.statusCode) ?? 0) + 1);
+    answered += 1;
     if (response.statusCode === 503) assert.ok(Number(response.headers['retry-after']) > 0);
   };
   // Timers that are due together leave no turn to the sockets of others, as connections of a flood do.
@@ -294,13 +297,14 @@ test('login - ten thousand at once block no other request, and the excess is rej
   };
   let done = false;
   const all = flood(0).finally(() => (done = true));
+  /** Sign-ins that were answered while another request waited. */
   const waits: number[] = [];
   while (!done) {
-    const started = performance.now();
+    const since = answered;
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/session`, { headers: withToken(before) });
     assert.equal(response.status, 200);
     await response.arrayBuffer();
-    waits.push(performance.now() - started);
+    waits.push(answered - since);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   await all;
@@ -310,5 +314,5 @@ test('login - ten thousand at once block no other request, and the excess is rej
   );
   assert.ok((statuses.get(200) ?? 0) >= 100, `only ${statuses.get(200)} got in`);
   const median = waits.toSorted((a, b) => a - b)[waits.length >> 1]!;
-  assert.ok(median < 2_500, `others waited ${median} ms`);
+  assert.ok(median < 1_000, `others waited for ${median} sign-ins`);
 });
