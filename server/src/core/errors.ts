@@ -10,6 +10,8 @@ export interface ErrorExtras {
   readonly retry_after_seconds?: number;
   /** Members added to the problem body. */
   readonly body?: Readonly<Record<string, unknown>>;
+  /** Further members, with texts in the language of the reader. */
+  readonly bodyIn?: (language: Language) => Readonly<Record<string, unknown>>;
 }
 
 /** The one error class of the service: `code` is a row of the registry, `message` is for people. */
@@ -83,5 +85,6 @@ export function problemOf(thrown: unknown, requestId?: string, language: Languag
     error: detail,
     ...(requestId === undefined ? {} : { request_id: requestId }),
     ...error.extras.body,
+    ...error.extras.bodyIn?.(language),
   };
 }

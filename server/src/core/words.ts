@@ -26,15 +26,22 @@ export function errorTexts(
   language: Language,
 ): { readonly title: string; readonly detail: string } {
   if (language === 'en') return { title: ERRORS[code].title, detail: spoken(detail) };
-  const { titles, details } = WORDS[language];
-  const title = titles[code];
+  const title = WORDS[language].titles[code];
+  return { title, detail: translated(detail, language) ?? `${title} (${spoken(detail)})` };
+}
+/** The text in a language; English where a part of it has no translation. */
+export const textIn = (text: Said | string, language: Language): string =>
+  (language === 'en' ? null : translated(text, language)) ?? spoken(text);
+/** Null where a part of the text has no translation. */
+function translated(text: Said | string, language: Exclude<Language, 'en'>): string | null {
+  const { details } = WORDS[language];
   let known = true;
-  const text = spoken(detail, (key) => {
-    const translated = Object.hasOwn(details, key) ? details[key] : undefined;
-    known &&= translated !== undefined || ONLY_PLACES.test(key);
-    return translated ?? key;
+  const words = spoken(text, (key) => {
+    const own = Object.hasOwn(details, key) ? details[key] : undefined;
+    known &&= own !== undefined || ONLY_PLACES.test(key);
+    return own ?? key;
   });
-  return { title, detail: known ? text : `${title} (${spoken(detail)})` };
+  return known ? words : null;
 }
 
 /** The language a client asks for: that of its app, then those of its browser in their order; English where none fits. */

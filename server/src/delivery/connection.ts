@@ -270,7 +270,7 @@ export class Connection extends Client {
       throw new ServiceError('too_many_requests', say`more than ${MAX_COMMANDS} commands are under way`);
     }
     this.#commands += 1;
-    const actor = { caller: this.caller, ip: this.ip };
+    const actor = { caller: this.caller, ip: this.ip, language: this.#language };
     void this.#parts.commands
       .run(actor, action, data ?? {}, idempotency_key)
       .then(

@@ -10,6 +10,7 @@ import { NoFields } from '@offhook/contract/session.ts';
 import { checkInput, inputValidator } from '../core/check-input.ts';
 import { ServiceError, effectOf, markUncertain, problemOf } from '../core/errors.ts';
 import { say } from '../core/said.ts';
+import { languageOf } from '../core/words.ts';
 import type { App, Caller } from '../ports/http.ts';
 import type { Actor, AnyServed, Command, Commands } from '../ports/operations.ts';
 import { grants, limitedKey } from '../rights/rights.ts';
@@ -55,7 +56,8 @@ const none = z.strictObject({});
 function runnable(op: Operation, handler: Runnable['run'], held: Runnable['held'], app: App): Runnable {
   const { params = none, body = NoFields, paced } = op;
   const bounded = op.action !== undefined || op.bounded === true;
-  const work = op.method === 'GET' ? handler : recorded(handler, app);
+  const whole = succeeding(handler, op.reply);
+  const work = op.method === 'GET' ? whole : recorded(whole, app);
   return {
     op,
     params,
@@ -65,6 +67,16 @@ function runnable(op: Operation, handler: Runnable['run'], held: Runnable['held'
       ? (who, input) => app.bounded((who as Actor).caller, async () => await work(who, input))
       : work,
     held,
+  };
+}
+/** Adds `success` to the reply, if its schema has that. */
+function succeeding(handler: Runnable['run'], schema: z.ZodType | undefined): Runnable['run'] {
+  if (!(schema instanceof z.ZodObject) || !('success' in schema.shape)) return handler;
+  const bare = Object.keys(schema.shape).length === 1;
+  return async (who, input) => {
+    const reply = await handler(who, input);
+    // A handler that sent the reply itself ends in undefined.
+    return reply === undefined && !bare ? reply : { success: true, ...(reply as object | undefined) };
   };
 }
 /** Replies to a write only once its events are recorded, so that a confirmed write survives the end of this process. */
@@ -131,7 +143,7 @@ function addRoute(app: App, { op, params, body, permit, run, held }: Runnable): 
       const caller = level === 'public' ? request.caller : request.person();
       if (status !== 200) reply.code(status);
       // A handler gets only the context that a command frame has too, so that neither REST nor the stream can do more.
-      const actor = { caller, ip: request.ip };
+      const actor = { caller, ip: request.ip, language: languageOf(request.headers) };
       return run(command === undefined ? { ...actor, request, reply } : actor, input);
     },
   });

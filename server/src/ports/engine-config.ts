@@ -1,3 +1,4 @@
+import type { Said } from '../core/said.ts';
 import type { Site } from './site.ts';
 
 /**
@@ -15,6 +16,8 @@ export interface EngineProblem {
   /** e.g. `queues.conf`; null where unknown. */
   readonly file: string | null;
   readonly words: string;
+  /** Source of `words`, where they can be translated. */
+  readonly said?: Said | string;
 }
 /** True for the name under which the files of another engine of the site are kept: the site as that engine has it. */
 export const ofOtherEngine = (name: string): boolean => name.startsWith('engines/');

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Language } from '@offhook/contract/errors.ts';
 import type { Level } from '@offhook/contract/ids.ts';
 import type { Area, Operation } from '@offhook/contract/operation.ts';
 import type { Caller, Exchange, PublicExchange, Sent } from './http.ts';
@@ -8,6 +9,8 @@ export type Paced = NonNullable<Operation['paced']>;
 export interface Actor {
   readonly caller: Caller;
   readonly ip: string | null;
+  /** Language of texts in the reply; English by default. */
+  readonly language?: Language;
 }
 type Given<O, F extends string> = O extends { readonly [K in F]: infer S extends z.ZodType }
   ? z.output<S>
@@ -19,7 +22,13 @@ interface Received<P, Q, B> {
 }
 /** The validated input; null where the operation has none. */
 export type Input<O> = Received<Given<O, 'params'>, Given<O, 'query'>, Given<O, 'body'>>;
-export type ReplyOf<O> = O extends { readonly reply: infer S extends z.ZodType } ? z.output<S> : unknown;
+/** The host adds `success`, so a reply of nothing else is given as undefined. */
+type Bare<R> = R extends { readonly success: true }
+  ? (keyof R extends 'success' ? void : never) | (Omit<R, 'success'> & { readonly success?: true })
+  : R;
+export type ReplyOf<O> = O extends { readonly reply: infer S extends z.ZodType }
+  ? Bare<z.output<S>>
+  : unknown;
 /**
  * Handler of an operation. A command also runs on the stream, so it gets the actor only; any other operation gets the HTTP
  * exchange and may send the reply itself (`Sent`).

@@ -216,6 +216,11 @@ export const config: Readonly<Record<string, string>> = {
     'language: die Anlage hat für diese Sprache eigene Ansagen',
   'the prompts of at most {0} languages can be uploaded; delete one':
     'es sind schon {0} Sprachen hochgeladen',
+  '{0} prompts are heard in English: {1}': '{0} Ansagen sind auf Englisch zu hören: {1}',
+  'there are no sounds for this language; upload them first':
+    'für diese Sprache gibt es keine Ansagen; laden Sie sie zuerst hoch',
+  'the package of its sounds holds none': 'das Paket mit den Ansagen enthält keine',
+  'its sounds could not be downloaded: {0}': 'die Ansagen konnten nicht heruntergeladen werden: {0}',
   '{0}: must be GSM of 8 kHz': '{0}: kein GSM mit 8 kHz',
   '{0}: must be WAV of 8 or 16 kHz, mono, 16 bit': '{0}: kein WAV mit 8 oder 16 kHz, mono, 16 Bit',
 };

@@ -206,6 +206,10 @@ export const config: Readonly<Record<string, string>> = {
   'language: the engine has its own prompts for this language':
     'language: santralin bu dil için kendi anonsları var',
   'the prompts of at most {0} languages can be uploaded; delete one': '{0} dil zaten yüklü',
+  '{0} prompts are heard in English: {1}': '{0} anons İngilizce duyulur: {1}',
+  'there are no sounds for this language; upload them first': 'bu dil için anons yok; önce yükleyin',
+  'the package of its sounds holds none': 'anons paketinde anons yok',
+  'its sounds could not be downloaded: {0}': 'anonslar indirilemedi: {0}',
   '{0}: must be GSM of 8 kHz': '{0}: 8 kHz GSM değil',
   '{0}: must be WAV of 8 or 16 kHz, mono, 16 bit': '{0}: 8 veya 16 kHz, mono, 16 bit WAV değil',
 };

@@ -2,7 +2,7 @@
 import { changedFields } from './audit-detail.ts';
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import { MAX_NAMED, maxObjects } from '@offhook/contract/config.ts';
-import type { ConfigChange, ConfigDocument, ConfigFinding } from '@offhook/contract/config.ts';
+import type { ConfigChange, ConfigDocument } from '@offhook/contract/config.ts';
 import { KINDS } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { asSaid, say } from '../../core/said.ts';
@@ -60,7 +60,10 @@ function refuse(findings: readonly Finding[], code: 'invalid_request' | 'invalid
   const more = findings.length - 1;
   const detail = more === 0 ? say`${where}: ${rule}` : say`${where}: ${rule} (and ${more} more)`;
   throw new ServiceError(code, detail, {
-    body: { findings: findings.slice(0, MAX_NAMED).map(sentFinding), findings_total: findings.length },
+    bodyIn: (language) => ({
+      findings: findings.slice(0, MAX_NAMED).map((finding) => sentFinding(finding, language)),
+      findings_total: findings.length,
+    }),
   });
 }
 
@@ -108,7 +111,7 @@ export class Draft {
     return this.#writes.run(work);
   }
   /** Findings of the draft after these changes, which are not stored. Throws the errors of `change`. */
-  async findings(actor: Actor, changes: readonly ConfigChange[]): Promise<readonly ConfigFinding[]> {
+  async findings(actor: Actor, changes: readonly ConfigChange[]): Promise<readonly Finding[]> {
     const before = this.objects.draft();
     const edit = await this.#applied(changes, before);
     return edit.findings.length > 0 ? edit.findings : this.#check(next(actor, before, edit));

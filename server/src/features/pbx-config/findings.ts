@@ -1,8 +1,10 @@
 /** Findings about objects of the configuration, in translatable texts. */
 import type { ConfigFinding } from '@offhook/contract/config.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+import type { Language } from '@offhook/contract/errors.ts';
 import { asSaid, spoken } from '../../core/said.ts';
 import type { Said } from '../../core/said.ts';
+import { textIn } from '../../core/words.ts';
 import type { ObjectRef, StoredObject } from './model.ts';
 
 /** One finding: the object, its field, and a sentence for people. */
@@ -20,11 +22,9 @@ export const findingOf = ({ kind, key }: ObjectRef, path: string, said: Said | s
   said,
 });
 /** A finding as it is sent. */
-export const sentFinding = ({ kind, key, path, detail }: Finding): ConfigFinding => ({
-  kind,
-  key,
-  path,
-  detail,
-});
+export const sentFinding = (
+  { kind, key, path, said }: Finding,
+  language: Language = 'en',
+): ConfigFinding => ({ kind, key, path, detail: textIn(said, language) });
 /** The kind in a text: `ring group`. */
 export const wordOf = (kind: ConfigKind): Said => asSaid(kind.replaceAll('_', ' '));

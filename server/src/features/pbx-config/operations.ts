@@ -7,6 +7,7 @@ import type { Served } from '../../ports/operations.ts';
 import type { Credentials } from './credentials.ts';
 import { toDocument } from './document.ts';
 import type { Draft, Written } from './draft.ts';
+import { sentFinding } from './findings.ts';
 import { createReader } from './view.ts';
 import { toYaml } from './yaml-text.ts';
 
@@ -50,7 +51,7 @@ export function configOperations({
         return {
           success: true,
           valid: findings.length === 0,
-          findings: findings.slice(0, MAX_NAMED),
+          findings: findings.slice(0, MAX_NAMED).map((finding) => sentFinding(finding, actor.language)),
           findings_total: findings.length,
         };
       },

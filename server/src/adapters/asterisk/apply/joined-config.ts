@@ -221,7 +221,11 @@ function partedFiles(files: EngineFiles): {
   };
 }
 const named = (name: string, problems: readonly EngineProblem[]): readonly EngineProblem[] =>
-  problems.map((one) => ({ ...one, words: `engine ${nodeOfFile(name)}: ${one.words}` }));
+  problems.map(({ object, file, words }) => ({
+    object,
+    file,
+    words: `engine ${nodeOfFile(name)}: ${words}`,
+  }));
 export const awayError = (node: string, why: unknown): ServiceError =>
   new ServiceError('engine_unavailable', `the engine ${node} is away: ${messageOf(why)}`, {
     body: { node },

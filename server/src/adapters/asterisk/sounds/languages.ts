@@ -3,6 +3,8 @@ import { ENGINE_LANGUAGES } from '@offhook/contract/sounds.ts';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
+import { say, spoken } from '../../../core/said.ts';
+import type { Said } from '../../../core/said.ts';
 import type { EngineProblem, Preparation } from '../../../ports/engine-config.ts';
 import { promptNames } from '../built-in-sounds.ts';
 import { languageSetDir } from '../conf/instance.ts';
@@ -29,8 +31,14 @@ export interface LanguagesOptions {
 const isFilled = async (folder: string): Promise<boolean> =>
   (await readdir(folder).catch(() => [])).length > 0;
 
-const lackingWords = (lacking: readonly string[]): string =>
-  `${lacking.length} prompts are heard in English: ${lacking.slice(0, NAMED).join(', ')}${lacking.length > NAMED ? ', …' : ''}`;
+const lackingText = (lacking: readonly string[]): Said =>
+  say`${lacking.length} prompts are heard in English: ${lacking.slice(0, NAMED).join(', ') + (lacking.length > NAMED ? ', …' : '')}`;
+const problemOf = (object: string, said: Said | string): EngineProblem => ({
+  object,
+  file: null,
+  words: spoken(said),
+  said,
+});
 
 export class Languages {
   readonly #options: LanguagesOptions;
@@ -59,11 +67,11 @@ export class Languages {
       const object = `language ${language}`;
       const words = await this.#get(language, signal);
       if (words !== null) {
-        problems.push({ object, file: null, words });
+        problems.push(problemOf(object, words));
         continue;
       }
       const lacking = await this.lacking(language, needed);
-      if (lacking.length > 0) notices.push({ object, file: null, words: lackingWords(lacking) });
+      if (lacking.length > 0) notices.push(problemOf(object, lackingText(lacking)));
     }
     return { problems, notices };
   }
@@ -81,7 +89,7 @@ export class Languages {
     return (await isFilled(used)) ? used : languageSetDir(instance, language);
   }
   /** Null where the sounds are there now, else the reason. */
-  async #get(language: string, signal?: AbortSignal): Promise<string | null> {
+  async #get(language: string, signal?: AbortSignal): Promise<Said | string | null> {
     const { instance, obtain } = this.#options;
     if (await isFilled(languageFolder(instance, language))) return null;
     if (!PACKAGED.has(language)) {
@@ -101,7 +109,7 @@ export class Languages {
       return null;
     } catch (error) {
       signal?.throwIfAborted();
-      return `its sounds could not be downloaded: ${messageOf(error)}`;
+      return say`its sounds could not be downloaded: ${messageOf(error)}`;
     }
   }
 }

@@ -8,7 +8,7 @@ export function applyOperations(applies: ConfigApplies): Served<typeof operation
   return {
     operations,
     handlers: {
-      plan: () => applies.plan(),
+      plan: ({ language }) => applies.plan(language),
       apply: async (actor, { body }) => ({ success, apply: await applies.apply(actor, body) }),
       applies: async (_, { query }) => ({ success, ...(await applies.page(query)) }),
       applyState: async (_, { params }) => ({ success, apply: await applies.one(Number(params.id)) }),

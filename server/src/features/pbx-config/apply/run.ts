@@ -133,7 +133,7 @@ export class ApplyRun {
         ...this.#now.problems,
         ...problems
           .slice(0, MOST_PROBLEMS - this.#now.problems.length)
-          .map((p) => ({ ...p, words: p.words.slice(0, MOST_WORDS) })),
+          .map(({ object, file, words }) => ({ object, file, words: words.slice(0, MOST_WORDS) })),
       ],
     });
   }

@@ -4,6 +4,7 @@ import type { Transaction } from 'kysely';
 import type { z } from 'zod';
 import type {
   ConfigApply,
+  ConfigProblem,
   ConfigSnapshot,
   ConfigVersion,
   DriftReply,
@@ -14,13 +15,15 @@ import type {
   VersionReply,
 } from '@offhook/contract/config-applies.ts';
 import { CONFIG_KINDS, CONFIG_SECRETS, KINDS } from '@offhook/contract/config-objects.ts';
+import type { Language } from '@offhook/contract/errors.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 import { ServiceError, messageOf } from '../../../core/errors.ts';
 import { pageOf } from '../../../core/page.ts';
 import { say } from '../../../core/said.ts';
+import { textIn } from '../../../core/words.ts';
 import type { Audit } from '../../../ports/audit.ts';
-import type { EngineConfig } from '../../../ports/engine-config.ts';
+import type { EngineConfig, EngineProblem } from '../../../ports/engine-config.ts';
 import type { Actor } from '../../../ports/operations.ts';
 import type { Store } from '../../../ports/store.ts';
 import { checkModel } from '../check.ts';
@@ -136,13 +139,14 @@ export class ConfigApplies implements AsyncDisposable {
       this.#beginning = false;
     }
   }
-  async plan(): Promise<z.infer<typeof PlanReply>> {
+  /** Its findings and notices are in this language where they have a translation. */
+  async plan(language: Language = 'en'): Promise<z.infer<typeof PlanReply>> {
     const { objects, engine } = this.#given;
     const draft = objects.draft();
     const findings = checkModel(draft, this.#given.house).map((f) => ({
       object: `${f.kind} ${f.key}`,
       file: null,
-      words: `${f.path}: ${f.detail}`,
+      words: `${f.path}: ${textIn(f.said, language)}`,
     }));
     const base = {
       success: true as const,
@@ -166,7 +170,13 @@ export class ConfigApplies implements AsyncDisposable {
       shown.push({ name, restart: restart.has(name), ...fileDiff(name, was!, is!) });
       await setImmediate();
     }
-    return { ...base, findings: problems.slice(0, 200), notices: notices.slice(0, 200), files: shown };
+    const sent = (all: readonly EngineProblem[]): ConfigProblem[] =>
+      all.slice(0, 200).map(({ object, file, words, said }) => ({
+        object,
+        file,
+        words: said === undefined ? words : textIn(said, language),
+      }));
+    return { ...base, findings: sent(problems), notices: sent(notices), files: shown };
   }
   /** Applies the draft. Throws `apply_running`, `precondition_failed`, `config_drift`, `engine_unavailable`. */
   apply(actor: Actor, { draft, ...wanted }: NewApply): Promise<ConfigApply> {
