@@ -84,7 +84,7 @@ export const KIND_FORMS: readonly KindForm[] = [
       await page.getByRole('button', { name: 'Listen' }).click();
       await page.locator('audio').waitFor();
     },
-    bad: ['title', '<b>', 'Hello', /Not in the form/],
+    bad: ['title', '<b>', 'Hello', /must be 1 to 80 letters/],
   },
   {
     kind: 'music-classes',
@@ -94,7 +94,7 @@ export const KIND_FORMS: readonly KindForm[] = [
       await add(page, 'Prompts');
       await choose(page, 'prompts.0', 'hello');
     },
-    bad: ['name', 'Calm!', 'calm', /Not in the form/],
+    bad: ['name', 'Calm!', 'calm', /must be 1 to 40 of/],
   },
   {
     kind: 'holidays',
@@ -150,7 +150,7 @@ export const KIND_FORMS: readonly KindForm[] = [
       await leadTo(page, 'choices.0.to', 'queue', 'care');
       await leadTo(page, 'otherwise', 'hang_up');
     },
-    bad: ['choices.0.key', '12', '1', /Not in the form/],
+    bad: ['choices.0.key', '12', '1', /must be one key of/],
   },
   {
     kind: 'time-conditions',
@@ -166,7 +166,7 @@ export const KIND_FORMS: readonly KindForm[] = [
       await leadTo(page, 'when_open', 'menu', 'main');
       await leadTo(page, 'when_closed', 'mailbox', '1060');
     },
-    bad: ['hours.0.to', '25:00', '17:00', /Not in the form/],
+    bad: ['hours.0.to', '25:00', '17:00', /must be a time such as/],
   },
   {
     kind: 'conferences',
@@ -175,7 +175,7 @@ export const KIND_FORMS: readonly KindForm[] = [
       await named(page, 'team', '590');
       await page.getByLabel('PIN of leaders', { exact: true }).last().fill('1234');
     },
-    bad: ['leader_pin', '1', '1234', /Not in the form/],
+    bad: ['leader_pin', '1', '1234', /must be 4 to 12 digits/],
   },
   {
     kind: 'parking-lots',
@@ -195,7 +195,7 @@ export const KIND_FORMS: readonly KindForm[] = [
       await choose(page, 'trunk', 'north');
       await leadTo(page, 'to', 'time_condition', 'office');
     },
-    bad: ['number', 'abc', '+49305550', /Not in the form/],
+    bad: ['number', 'abc', '+49305550', /not 1 to 32 digits/],
   },
   {
     kind: 'outbound-routes',
@@ -227,7 +227,7 @@ export const KIND_FORMS: readonly KindForm[] = [
       await field(page, 'id').fill('agent.login');
       await field(page, 'code').fill('*85');
     },
-    bad: ['code', '85', '*85', /Not in the form/],
+    bad: ['code', '85', '*85', /must be \* or # and 1 to 6 digits/],
   },
   {
     kind: 'pause-reasons',

@@ -160,7 +160,7 @@ const FilesChanged = ({ plan: { files, findings, notices } }: { readonly plan: P
           {findings.map((finding, i) => (
             <List.Item key={i}>
               {finding.object !== null && `${finding.object}: `}
-              <span lang="en">{finding.words}</span>
+              {finding.words}
             </List.Item>
           ))}
         </List>
@@ -172,7 +172,7 @@ const FilesChanged = ({ plan: { files, findings, notices } }: { readonly plan: P
           {notices.map((notice, i) => (
             <List.Item key={i}>
               {notice.object !== null && `${notice.object}: `}
-              <span lang="en">{notice.words}</span>
+              {notice.words}
             </List.Item>
           ))}
         </List>

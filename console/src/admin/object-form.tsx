@@ -12,7 +12,7 @@ import { useClient } from '../app/session.tsx';
 import { fieldLabel, groupName, kindName, pathLabel } from './field-words.ts';
 import { FormContext, focusField } from './form-context.ts';
 import { FieldGrid } from './inputs.tsx';
-import { Wrong } from './mistakes.tsx';
+import { mistakeText } from './mistakes.tsx';
 import { LAYOUTS } from './layout.ts';
 import { formOf } from './schema.ts';
 import type { Field } from './schema.ts';
@@ -138,7 +138,7 @@ function Mistakes({ kind, form }: { readonly kind: ConfigKind; readonly form: Ob
               {pathLabel(kind, mistake.path) || kindName(kind)}
             </Anchor>
             {': '}
-            <Wrong mistake={mistake} />
+            {mistakeText(mistake)}
           </List.Item>
         ))}
         {others.map((finding, i) => (
@@ -159,8 +159,7 @@ export const FindingText = ({
   <>
     <ObjectLink kind={finding.kind} name={finding.key} />
     {finding.path !== '' && ` › ${pathLabel(finding.kind, finding.path)}`}
-    {': '}
-    <span lang="en">{finding.detail}</span>
+    {`: ${finding.detail}`}
   </>
 );
 /** `Queue support`, as a link if it has a page. */

@@ -5,7 +5,7 @@ import de from '../../locales/de/fields.json' with { type: 'json' };
 import en from '../../locales/en/fields.json' with { type: 'json' };
 import tr from '../../locales/tr/fields.json' with { type: 'json' };
 import { LAYOUTS } from './layout.ts';
-import { formOf, initialOf, mistakesOf, newOf, rebased } from './schema.ts';
+import { formOf, inWordsOf, initialOf, mistakesOf, newOf, rebased } from './schema.ts';
 import type { Field, Shape } from './schema.ts';
 
 const has = (key: string): boolean => Object.hasOwn(en, key);
@@ -106,6 +106,19 @@ test('admin schema - errors are reported by field: missing, out of bounds, or ma
     ],
   );
   assert.deepEqual(mistakesOf('queue', { name: 'a', number: '500', title: 'A' }), []);
+});
+test('admin schema - the text of a rule is that of the service, in its language; other errors keep their words', () => {
+  const own = mistakesOf('queue', { ...initialOf(formOf('queue')), name: 'a', number: '5', title: '' });
+  const detail = 'muss 2 bis 10 Ziffern haben, die erste nicht 0';
+  const findings = ['number', 'title', 'name'].map((path) => ({ path, detail }));
+  assert.deepEqual(
+    inWordsOf(own, findings).map((mistake) => [mistake.path, mistake.text, mistake.detail]),
+    [
+      ['number', 'wrong_form', detail],
+      ['title', 'missing', ''],
+    ],
+  );
+  assert.deepEqual(inWordsOf(own, []), own);
 });
 test('admin schema - merging keeps both changes, and names the fields changed by both', () => {
   const base = { title: 'A', ring: 1, number: '5' };

@@ -152,7 +152,7 @@ export function newItem(shape: Shape): unknown {
   return '';
 }
 
-/** An error of one field. `text` is a key of this area's words, `detail` the service's English text. */
+/** An error of one field. `text` is a key of this area's words; `detail` is the service's text, else the rule's English one. */
 export interface Mistake {
   readonly path: string;
   readonly text: 'missing' | 'between' | 'wrong_form' | 'refused' | 'taken';
@@ -182,6 +182,15 @@ export function mistakesOf(kind: ConfigKind, object: Fields): readonly Mistake[]
     return { path: field, text: 'wrong_form', detail };
   });
 }
+/** The same mistakes, with the texts of the service's findings about their fields. */
+export const inWordsOf = (
+  own: readonly Mistake[],
+  findings: readonly { readonly path: string; readonly detail: string }[],
+): readonly Mistake[] =>
+  own.map((mistake) => {
+    const found = findings.find(({ path }) => path === mistake.path);
+    return mistake.detail === '' || found === undefined ? mistake : { ...mistake, detail: found.detail };
+  });
 function rangeOf(kind: ConfigKind, path: readonly PropertyKey[]): { min: number; max: number } | null {
   let fields: readonly Field[] = formOf(kind);
   let shape: Shape | undefined;

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import type { QueryClient } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
+import type { Client } from '@offhook/client';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigChange } from '@offhook/contract/config.ts';
@@ -11,10 +12,11 @@ import { useDraft } from '../app/draft.ts';
 import { equal, merged } from '../app/merge.ts';
 import { useClient } from '../app/session.tsx';
 import { useLatest } from '../app/use-latest.ts';
+import { language } from '../app/words.ts';
 import { objectQuery, textOf, useRenewed } from './data.ts';
 import type { AnyObject } from './data.ts';
 import { focusField } from './form-context.ts';
-import { mistakesOf, newOf, rebased } from './schema.ts';
+import { inWordsOf, mistakesOf, newOf, rebased } from './schema.ts';
 import type { Fields, Mistake } from './schema.ts';
 
 /** A change of a secret: a given value, a generated one, or none. It is never stored in the browser. */
@@ -103,6 +105,18 @@ function changesOf(put: Extract<ConfigChange, { op: 'put' }>, secrets: Secrets):
   // The reply contains generated secrets only if the patch is the last change.
   return [put, { op: 'patch', kind, key, patch: Object.fromEntries(cleared) as Fields }];
 }
+/** The texts of rules are English here; the service has them in the reader's language. */
+async function translated(
+  client: Client,
+  own: readonly Mistake[],
+  changes: ConfigChange[],
+): Promise<readonly Mistake[]> {
+  if (language() === 'en' || own.every(({ detail }) => detail === '')) return own;
+  return await client.config.validate(changes).then(
+    ({ findings }) => inWordsOf(own, findings),
+    () => own,
+  );
+}
 /** The saved object; as it was sent if it cannot be read now, because a failed read is no failed save. */
 async function readSaved(
   queries: QueryClient,
@@ -182,13 +196,13 @@ export function useObjectForm({ kind, current, copy }: Options) {
     lastSent.current = sent;
     const object = withSecrets(values, secrets);
     setError(null);
-    const own = mistakesOf(kind, object);
-    wrong(own);
-    if (own.length > 0) return null;
     const saved = { kind, object };
     const changes: ConfigChange[] = isNew
       ? [{ op: 'create', ...saved }]
       : changesOf({ op: 'put', ...saved, key: current.key, create: false, if_match: base.etag }, secrets);
+    const own = mistakesOf(kind, object);
+    wrong(await translated(client, own, changes));
+    if (own.length > 0) return null;
     setBusy(true);
     try {
       const reply = await attempt(changes, (options) => client.config.change(changes, {}, options));
