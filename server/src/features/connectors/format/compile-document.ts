@@ -174,7 +174,7 @@ export function compileDocument(document: ConnectorDocument, compiler: Compiler)
   const list = (
     path: Path,
     { page, pages }: NonNullable<ConnectorDocument['users']> | NonNullable<ConnectorDocument['sync']>,
-  ) => ({ pages, page: compiler.maybe([...path, 'page'], page, ['set', 'page', 'answer']) });
+  ) => ({ pages, page: compiler.maybe([...path, 'page'], page, ['set', 'page', 'first_page', 'answer']) });
   const byNumber = lookup?.number;
   const listed = sync && search(['sync'], sync, ['set', 'cursor', 'page', 'first_sync', 'first_page']);
   if (listed) compiler.wholeRows(['sync'], listed.customer, sync);

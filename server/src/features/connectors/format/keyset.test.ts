@@ -5,6 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { openForTest, startSystem } from '../../../../test/support/connector-rig.ts';
 import type { AskedOfSystem } from '../../../../test/support/connector-rig.ts';
+import { frappeList } from '../../../../test/support/frappe.ts';
 import { REPOSITORY } from '../../../../test/support/sources.ts';
 import type { ConnectorSession } from './session.ts';
 
@@ -38,13 +39,12 @@ const sorted = (rows: readonly Row[], order: string): Row[] => {
   const sign = direction === 'asc' ? 1 : -1;
   return rows.toSorted((a, b) => (a[field]! < b[field]! ? -sign : sign));
 };
-function frappe(rows: readonly Row[], { path: asked }: AskedOfSystem): unknown {
-  const query = new URL(asked, 'http://frappe').searchParams;
-  const filters = JSON.parse(query.get('filters') ?? '[]') as Term[];
-  const start = Number(query.get('limit_start') ?? 0);
-  const found = sorted(rows, query.get('order_by') ?? 'modified desc').filter((row) => matches(row, filters));
-  return { data: found.slice(start, start + Number(query.get('limit_page_length') ?? 20)) };
-}
+/** Each contact has two numbers. */
+const frappe = (rows: readonly Row[], asked: AskedOfSystem): unknown =>
+  frappeList(
+    rows.map((row) => ({ ...row, phone_nos: [{ phone: row['phone'] }, { phone: `${row['phone']}0` }] })),
+    asked,
+  );
 /** EspoCRM answers at most 200 users. */
 function espocrm(rows: readonly Row[], { path: asked }: AskedOfSystem): unknown {
   const query = new URL(asked, 'http://espocrm').searchParams;
