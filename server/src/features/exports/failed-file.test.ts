@@ -80,7 +80,7 @@ test('exports - an export whose end the database stored without an answer keeps 
   });
   const id = await create(exports);
   await until('the lost answer', () => lost === 1);
-  await until('the next attempt waits', () => clock.sleepers > 0);
+  await until('the next attempt waits beside the sweep', () => clock.sleepers > 1);
   await clock.advance(60_000);
   const next = await create(exports);
   await until('the next one', async () => (await stateOf(exports, next)) === 'done');
