@@ -9,7 +9,7 @@ import { connectorsRig } from '../../../test/support/connectors-rig.ts';
 import { mortalStore } from '../../../test/support/mortal-store.ts';
 import { startCrm } from '../../../test/support/crm.ts';
 import type { Mood } from '../../../test/support/crm.ts';
-import { until } from '../../../test/support/until.ts';
+import { PATIENCE_MS, until } from '../../../test/support/until.ts';
 import { createConnectorStore } from './store.ts';
 
 /** Conversations of a life; the first one makes room for the others, which are under way together. */
@@ -128,7 +128,7 @@ test('connectors - a service killed with -9 at each of ten requests: one entry o
   start();
   let done = false;
   void ended.promise.then(() => (done = true));
-  await until('a life that ends with every entry sent', () => done, { ms: 120_000 });
+  await until('a life that ends with every entry sent', () => done, { ms: 10 * PATIENCE_MS });
   assert.equal(kills, 10);
   assert.deepEqual(
     calls.map((id) => crm.of(id).length),

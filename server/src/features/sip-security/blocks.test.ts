@@ -214,7 +214,7 @@ test('blocked networks - a block ends also after an audit or a database that fai
   await until('the block', () => events.length === 1 && faults.audit === 0);
   faults.store = 1;
   await clock.advance(BLOCK_MS);
-  await until('the end that fails', () => faults.store === 0, { ms: 10_000 });
+  await until('the end that fails', () => faults.store === 0);
   assert.equal(blocks.list().networks.length, 1);
   await until('the end', async () => {
     await clock.advance(10_000);

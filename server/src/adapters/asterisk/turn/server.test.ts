@@ -18,7 +18,6 @@ import { readStun, stunMessage } from './stun.ts';
 
 /** A process that runs until it is ended. */
 const PROGRAM = [process.execPath, '-e', 'setInterval(() => {}, 1_000)', '--'];
-const MS = { ms: 15_000 };
 
 test('turn server - while its file cannot be read it stays as it is, and is followed again after that', async (t) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-test-'));
@@ -43,21 +42,21 @@ test('turn server - while its file cannot be read it stays as it is, and is foll
   fs.mkdirSync(path.dirname(file), { recursive: true });
   fs.writeFileSync(file, `listening-ip=127.0.0.1\nlistening-port=${stun.address().port}\n`);
   server.begin(new AbortController().signal);
-  await until('a server that answers', () => server.finding()?.ok, MS);
+  await until('a server that answers', () => server.finding()?.ok);
   const pid = noted();
 
   // In one step: a missing file means that no server is wanted.
   fs.linkSync(file, `${file}.aside`);
   fs.symlinkSync(file, `${file}.loop`);
   fs.renameSync(`${file}.loop`, file);
-  await until('two failed looks at the file', () => failures.length >= 2, MS);
+  await until('two failed looks at the file', () => failures.length >= 2);
   for (const text of failures) assert.match(text, /configuration of the TURN server cannot be read/);
   assert.match(server.finding()?.detail ?? '', /ELOOP/);
   await assert.rejects(server.take(), /ELOOP/);
   assert.equal(process.kill(pid, 0), true, 'the server still runs');
 
   fs.renameSync(`${file}.aside`, file);
-  await until('the server to be followed again', () => server.finding()?.ok, MS);
+  await until('the server to be followed again', () => server.finding()?.ok);
   assert.equal(noted(), pid);
 });
 
