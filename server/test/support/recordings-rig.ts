@@ -63,7 +63,8 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
   const inputs: ModelInput[] = [];
   const legs = new Map<string, LiveLeg>();
   const conversations = new Map<string, KnownConversation>();
-  const audit = { fails: false };
+  /** `before`: a line of the trail waits for it. */
+  const audit = { fails: false, before: (): Promise<void> => Promise.resolve() };
   const open = (node = 'ast1', inside = folder) =>
     createRecordings({
       store: temp.store,
@@ -73,6 +74,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
       },
       audit: {
         async record(entry) {
+          await audit.before();
           if (audit.fails) throw new Error('no trail');
           trail.push(entry);
         },

@@ -27,9 +27,9 @@ export interface RecordingFiles {
   mend(file: string): Promise<void>;
   /** SHA-256 in hexadecimal. */
   hash(file: string): Promise<string>;
-  /** The caller closes the handle. Null if the file does not exist. */
+  /** The caller closes the handle; `remove` closes it, too. Null if the file does not exist. */
   open(file: string): Promise<FileHandle | null>;
-  /** Number of deleted bytes; null if the file does not exist. */
+  /** Deletes a file, also for those who are reading it. Number of deleted bytes; null if the file does not exist. */
   remove(file: string): Promise<number | null>;
   /** Names of regular files with the time of their last write. */
   list(): AsyncIterable<{ readonly file: string; readonly written_ms: number }>;
@@ -61,6 +61,26 @@ export function recordingFiles(folder: string, clock: Clock): RecordingFiles {
     if (handle === null || (await statOf(handle)).isFile()) return handle;
     await handle.close();
     return null;
+  }
+
+  /** Handles of readers, by file. */
+  const readers = new Map<string, Set<Promise<FileHandle | null>>>();
+  async function openForReader(file: string): Promise<FileHandle | null> {
+    const opening = openFile(file);
+    const same = readers.get(file) ?? new Set();
+    readers.set(file, same.add(opening));
+    const forget = (): void => {
+      if (same.delete(opening) && same.size === 0) readers.delete(file);
+    };
+    try {
+      const handle = await opening;
+      if (handle === null) forget();
+      else handle.once('close', forget);
+      return handle;
+    } catch (error) {
+      forget();
+      throw error;
+    }
   }
 
   const files: RecordingFiles = {
@@ -103,11 +123,13 @@ export function recordingFiles(folder: string, clock: Clock): RecordingFiles {
       }
       return hash.digest('hex');
     },
-    open: openFile,
+    open: openForReader,
     async remove(file) {
       const found = await lstat(at(file)).catch(missing);
       if (found === null) return null;
       await unlink(at(file)).catch(missing);
+      // The bytes of an open file stay, and a paused player may keep it open for days.
+      for (const opening of readers.get(file) ?? []) await (await opening.catch(() => null))?.close();
       return found.size;
     },
     async *list() {

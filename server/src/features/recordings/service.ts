@@ -138,7 +138,13 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
           bytes: size,
           sha256: row.sha256 ?? '',
           name: `recording-${new Date(row.started_ms).toISOString().replaceAll(/[-:]|\.\d+/g, '')}-${row.id}.wav`,
-          play: () => plays.begin(actor, row),
+          async play() {
+            const playing = await plays.begin(actor, row);
+            if (handle.fd !== -1) return playing;
+            // Deleted meanwhile.
+            playing.done();
+            throw noAudio('erased');
+          },
         };
       } catch (error) {
         await handle.close();
