@@ -107,5 +107,13 @@ export interface Operation {
 }
 /** Operations by the name of the client's method. */
 export type Area = Readonly<Record<string, Operation>>;
-/** Gives each operation its exact type. */
-export const area = <const A extends Area>(operations: A): A => operations;
+/** Gives each operation its exact type, and the tag that all operations of an area have. */
+export const area = <const A extends Readonly<Record<string, Omit<Operation, 'tag'>>>>(
+  tag: string,
+  operations: A,
+) =>
+  Object.fromEntries(
+    Object.entries(operations).map(([name, operation]) => [name, { ...operation, tag }]),
+  ) as {
+    readonly [K in keyof A]: A[K] & { readonly tag: string };
+  };

@@ -26,11 +26,10 @@ const ERRORS = [
   'engine_timeout',
 ] as const satisfies readonly ErrorCode[];
 
-export const agents = area({
+export const agents = area('agents', {
   list: {
     method: 'GET',
     path: '/api/v1/agents',
-    tag: 'agents',
     level: 'agent',
     scope: 'agents:read',
     query: AgentsQuery,
@@ -41,7 +40,6 @@ export const agents = area({
   get: {
     method: 'GET',
     path: '/api/v1/agents/:extension',
-    tag: 'agents',
     level: 'agent',
     scope: 'agents:read',
     params: AgentPath,
@@ -52,7 +50,6 @@ export const agents = area({
   pauseReasons: {
     method: 'GET',
     path: '/api/v1/pause-reasons',
-    tag: 'agents',
     level: 'agent',
     scope: 'agents:read',
     reply: PauseReasonsReply,
@@ -62,7 +59,6 @@ export const agents = area({
   login: {
     method: 'POST',
     path: '/api/v1/agents/:extension/login',
-    tag: 'agents',
     action: 'agents.login',
     alias: 'agent.login',
     audit: 'agent.login',
@@ -78,7 +74,6 @@ export const agents = area({
   logout: {
     method: 'POST',
     path: '/api/v1/agents/:extension/logout',
-    tag: 'agents',
     action: 'agents.logout',
     alias: 'agent.logout',
     audit: 'agent.logout',
@@ -94,7 +89,6 @@ export const agents = area({
   pause: {
     method: 'POST',
     path: '/api/v1/agents/:extension/pause',
-    tag: 'agents',
     action: 'agents.pause',
     alias: 'agent.pause',
     audit: 'agent.pause',
@@ -111,7 +105,6 @@ export const agents = area({
   unpause: {
     method: 'POST',
     path: '/api/v1/agents/:extension/unpause',
-    tag: 'agents',
     action: 'agents.unpause',
     alias: 'agent.unpause',
     audit: 'agent.unpause',
@@ -127,7 +120,6 @@ export const agents = area({
   cancelPending: {
     method: 'POST',
     path: '/api/v1/agents/:extension/cancel-pending',
-    tag: 'agents',
     action: 'agents.cancel-pending',
     alias: 'agent.cancel-pending',
     audit: 'agent.cancel_pending',
@@ -142,7 +134,6 @@ export const agents = area({
   wrapUp: {
     method: 'POST',
     path: '/api/v1/agents/:extension/wrap-up',
-    tag: 'agents',
     action: 'agents.wrap-up',
     alias: 'agent.wrap-up',
     audit: ['agent.finish_wrap_up', 'agent.extend_wrap_up'],
@@ -158,7 +149,6 @@ export const agents = area({
   act: {
     method: 'POST',
     path: '/api/cc_actions/agent.php',
-    tag: 'agents',
     audit: ['agent.login', 'agent.logout', 'agent.pause', 'agent.unpause'],
     level: 'agent',
     bounded: true,

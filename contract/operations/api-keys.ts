@@ -2,11 +2,10 @@ import { ApiKeyChange, ApiKeyCreated, ApiKeyId, ApiKeyReply, ApiKeys, NewApiKey 
 import { Done } from '../session.ts';
 import { area } from '../operation.ts';
 
-export const apiKeys = area({
+export const apiKeys = area('api-keys', {
   list: {
     method: 'GET',
     path: '/api/v1/api-keys',
-    tag: 'api-keys',
     level: 'admin',
     reply: ApiKeys,
     errors: [],
@@ -15,7 +14,6 @@ export const apiKeys = area({
   get: {
     method: 'GET',
     path: '/api/v1/api-keys/:id',
-    tag: 'api-keys',
     level: 'admin',
     params: ApiKeyId,
     reply: ApiKeyReply,
@@ -25,7 +23,6 @@ export const apiKeys = area({
   create: {
     method: 'POST',
     path: '/api/v1/api-keys',
-    tag: 'api-keys',
     action: 'api_keys.create',
     audit: 'api_key.created',
     level: 'admin',
@@ -39,7 +36,6 @@ export const apiKeys = area({
   change: {
     method: 'PATCH',
     path: '/api/v1/api-keys/:id',
-    tag: 'api-keys',
     action: 'api_keys.change',
     audit: 'api_key.changed',
     level: 'admin',
@@ -53,7 +49,6 @@ export const apiKeys = area({
   revoke: {
     method: 'DELETE',
     path: '/api/v1/api-keys/:id',
-    tag: 'api-keys',
     action: 'api_keys.revoke',
     audit: 'api_key.revoked',
     level: 'admin',

@@ -1,11 +1,10 @@
 import { AuditPage, AuditQuery } from '../audit.ts';
 import { area } from '../operation.ts';
 
-export const audit = area({
+export const audit = area('audit', {
   list: {
     method: 'GET',
     path: '/api/v1/audit',
-    tag: 'audit',
     level: 'admin',
     query: AuditQuery,
     reply: AuditPage,

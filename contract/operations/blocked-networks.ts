@@ -2,11 +2,10 @@ import { BlockedNetworkId, BlockedNetworks } from '../blocked-networks.ts';
 import { area } from '../operation.ts';
 import { Done } from '../session.ts';
 
-export const blockedNetworks = area({
+export const blockedNetworks = area('sip', {
   list: {
     method: 'GET',
     path: '/api/v1/blocked-networks',
-    tag: 'sip',
     level: 'admin',
     scope: 'system:read',
     reply: BlockedNetworks,
@@ -16,7 +15,6 @@ export const blockedNetworks = area({
   release: {
     method: 'DELETE',
     path: '/api/v1/blocked-networks/:id',
-    tag: 'sip',
     action: 'blocked_networks.release',
     audit: 'sip.network_released',
     tool: false,

@@ -14,11 +14,10 @@ import { area } from '../operation.ts';
 
 const ERRORS = ['invalid_request', 'not_found', 'store_unavailable'] as const satisfies readonly ErrorCode[];
 
-export const boards = area({
+export const boards = area('boards', {
   list: {
     method: 'GET',
     path: '/api/v1/boards',
-    tag: 'boards',
     level: 'agent',
     reply: BoardsReply,
     errors: [],
@@ -27,7 +26,6 @@ export const boards = area({
   get: {
     method: 'GET',
     path: '/api/v1/boards/:id',
-    tag: 'boards',
     level: 'agent',
     scope: 'queues:read',
     params: BoardPath,
@@ -39,7 +37,6 @@ export const boards = area({
   create: {
     method: 'POST',
     path: '/api/v1/boards',
-    tag: 'boards',
     action: 'boards.create',
     audit: 'board.created',
     level: 'agent',
@@ -52,7 +49,6 @@ export const boards = area({
   replace: {
     method: 'PUT',
     path: '/api/v1/boards/:id',
-    tag: 'boards',
     audit: 'board.changed',
     level: 'agent',
     params: BoardPath,
@@ -65,7 +61,6 @@ export const boards = area({
   remove: {
     method: 'DELETE',
     path: '/api/v1/boards/:id',
-    tag: 'boards',
     audit: 'board.deleted',
     level: 'agent',
     params: BoardPath,
@@ -76,7 +71,6 @@ export const boards = area({
   displayKeys: {
     method: 'GET',
     path: '/api/v1/boards/:id/display-keys',
-    tag: 'boards',
     level: 'supervisor',
     params: BoardPath,
     reply: DisplayKeysReply,
@@ -86,7 +80,6 @@ export const boards = area({
   createDisplayKey: {
     method: 'POST',
     path: '/api/v1/boards/:id/display-keys',
-    tag: 'boards',
     action: 'boards.create_display_key',
     audit: 'api_key.created',
     level: 'supervisor',
@@ -101,7 +94,6 @@ export const boards = area({
   revokeDisplayKey: {
     method: 'DELETE',
     path: '/api/v1/boards/:id/display-keys/:key',
-    tag: 'boards',
     action: 'boards.revoke_display_key',
     audit: 'api_key.revoked',
     level: 'supervisor',

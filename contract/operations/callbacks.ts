@@ -5,11 +5,10 @@ import { area } from '../operation.ts';
 const READ = ['invalid_request', 'forbidden', 'store_unavailable'] as const satisfies readonly ErrorCode[];
 const CHANGE = [...READ, 'not_found'] as const satisfies readonly ErrorCode[];
 
-export const callbacks = area({
+export const callbacks = area('callbacks', {
   list: {
     method: 'GET',
     path: '/api/v1/callbacks',
-    tag: 'callbacks',
     level: 'user',
     scope: 'history:read',
     query: CallbacksQuery,
@@ -22,7 +21,6 @@ export const callbacks = area({
   take: {
     method: 'POST',
     path: '/api/v1/callbacks/:id/take',
-    tag: 'callbacks',
     audit: 'callback.taken',
     level: 'user',
     scope: 'history:write',
@@ -35,7 +33,6 @@ export const callbacks = area({
   release: {
     method: 'POST',
     path: '/api/v1/callbacks/:id/release',
-    tag: 'callbacks',
     audit: 'callback.released',
     level: 'user',
     scope: 'history:write',
@@ -48,7 +45,6 @@ export const callbacks = area({
   close: {
     method: 'POST',
     path: '/api/v1/callbacks/:id/close',
-    tag: 'callbacks',
     audit: 'callback.closed',
     level: 'user',
     scope: 'history:write',

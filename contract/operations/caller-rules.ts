@@ -2,11 +2,10 @@ import { CallerRuleId, CallerRuleReply, CallerRules, NewCallerRule } from '../ca
 import { area } from '../operation.ts';
 import { Done } from '../session.ts';
 
-export const callerRules = area({
+export const callerRules = area('phonebook', {
   list: {
     method: 'GET',
     path: '/api/v1/caller-rules',
-    tag: 'phonebook',
     level: 'agent',
     scope: 'phonebook:read',
     reply: CallerRules,
@@ -16,7 +15,6 @@ export const callerRules = area({
   create: {
     method: 'POST',
     path: '/api/v1/caller-rules',
-    tag: 'phonebook',
     audit: 'caller_rule.created',
     level: 'agent',
     scope: 'phonebook:write',
@@ -32,7 +30,6 @@ export const callerRules = area({
   remove: {
     method: 'DELETE',
     path: '/api/v1/caller-rules/:id',
-    tag: 'phonebook',
     audit: 'caller_rule.deleted',
     level: 'supervisor',
     scope: 'phonebook:write',

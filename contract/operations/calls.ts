@@ -31,11 +31,10 @@ const ERRORS = [
   ...COMMAND_ERRORS,
 ] as const satisfies readonly ErrorCode[];
 
-export const liveCalls = area({
+export const liveCalls = area('calls', {
   list: {
     method: 'GET',
     path: '/api/v1/calls',
-    tag: 'calls',
     level: 'user',
     scope: 'calls:read',
     reply: CallsReply,
@@ -45,7 +44,6 @@ export const liveCalls = area({
   get: {
     method: 'GET',
     path: '/api/v1/calls/:id',
-    tag: 'calls',
     level: 'user',
     scope: 'calls:read',
     params: CallPath,
@@ -54,11 +52,10 @@ export const liveCalls = area({
     summary: 'One live call, also by the id of a call that was joined into it',
   },
 });
-export const parking = area({
+export const parking = area('calls', {
   parked: {
     method: 'GET',
     path: '/api/v1/parking',
-    tag: 'calls',
     level: 'user',
     scope: 'calls:read',
     reply: ParkingReply,
@@ -66,11 +63,10 @@ export const parking = area({
     summary: 'Parked calls of the site, which anybody may retrieve by dialling the slot',
   },
 });
-export const callControl = area({
+export const callControl = area('calls', {
   originate: {
     method: 'POST',
     path: '/api/v1/calls',
-    tag: 'calls',
     action: 'calls.originate',
     audit: 'calls.originate',
     level: 'user',
@@ -84,7 +80,6 @@ export const callControl = area({
   hangup: {
     method: 'POST',
     path: '/api/v1/calls/:id/hangup',
-    tag: 'calls',
     action: 'calls.hangup',
     audit: 'calls.hangup',
     level: 'user',
@@ -98,7 +93,6 @@ export const callControl = area({
   transfer: {
     method: 'POST',
     path: '/api/v1/calls/:id/transfer',
-    tag: 'calls',
     action: 'calls.transfer',
     audit: 'calls.transfer',
     level: 'user',
@@ -112,7 +106,6 @@ export const callControl = area({
   transferOf: {
     method: 'GET',
     path: '/api/v1/calls/:id/transfer',
-    tag: 'calls',
     level: 'user',
     scope: 'calls:control',
     params: CallPath,
@@ -123,7 +116,6 @@ export const callControl = area({
   swapTransfer: {
     method: 'POST',
     path: '/api/v1/calls/:id/transfer/swap',
-    tag: 'calls',
     action: 'calls.transfer-swap',
     audit: 'calls.transfer-swap',
     level: 'user',
@@ -136,7 +128,6 @@ export const callControl = area({
   completeTransfer: {
     method: 'POST',
     path: '/api/v1/calls/:id/transfer/complete',
-    tag: 'calls',
     action: 'calls.transfer-complete',
     audit: 'calls.transfer-complete',
     level: 'user',
@@ -149,7 +140,6 @@ export const callControl = area({
   cancelTransfer: {
     method: 'POST',
     path: '/api/v1/calls/:id/transfer/cancel',
-    tag: 'calls',
     action: 'calls.transfer-cancel',
     audit: 'calls.transfer-cancel',
     level: 'user',
@@ -162,7 +152,6 @@ export const callControl = area({
   hold: {
     method: 'POST',
     path: '/api/v1/calls/:id/hold',
-    tag: 'calls',
     action: 'calls.hold',
     audit: 'calls.hold',
     level: 'user',
@@ -176,7 +165,6 @@ export const callControl = area({
   retrieve: {
     method: 'POST',
     path: '/api/v1/calls/:id/retrieve',
-    tag: 'calls',
     action: 'calls.retrieve',
     audit: 'calls.retrieve',
     level: 'user',
@@ -190,7 +178,6 @@ export const callControl = area({
   park: {
     method: 'POST',
     path: '/api/v1/calls/:id/park',
-    tag: 'calls',
     action: 'calls.park',
     audit: 'calls.park',
     level: 'user',
@@ -204,7 +191,6 @@ export const callControl = area({
   pickup: {
     method: 'POST',
     path: '/api/v1/calls/:id/pickup',
-    tag: 'calls',
     action: 'calls.pickup',
     audit: 'calls.pickup',
     level: 'user',
@@ -219,7 +205,6 @@ export const callControl = area({
   pickupAt: {
     method: 'POST',
     path: '/api/v1/extensions/:extension/pickup',
-    tag: 'calls',
     action: 'calls.pickup-extension',
     audit: 'calls.pickup',
     level: 'user',
@@ -235,7 +220,6 @@ export const callControl = area({
   dtmf: {
     method: 'POST',
     path: '/api/v1/calls/:id/dtmf',
-    tag: 'calls',
     action: 'calls.dtmf',
     audit: 'calls.dtmf',
     level: 'user',
@@ -249,7 +233,6 @@ export const callControl = area({
   record: {
     method: 'POST',
     path: '/api/v1/calls/:id/record',
-    tag: 'calls',
     action: 'calls.record',
     audit: 'calls.record',
     level: 'agent',
@@ -263,7 +246,6 @@ export const callControl = area({
   pauseRecording: {
     method: 'POST',
     path: '/api/v1/calls/:id/record/pause',
-    tag: 'calls',
     action: 'calls.pause_recording',
     audit: 'calls.pause_recording',
     level: 'agent',
@@ -277,7 +259,6 @@ export const callControl = area({
   resumeRecording: {
     method: 'POST',
     path: '/api/v1/calls/:id/record/resume',
-    tag: 'calls',
     action: 'calls.resume_recording',
     audit: 'calls.resume_recording',
     level: 'agent',
@@ -291,7 +272,6 @@ export const callControl = area({
   listen: {
     method: 'POST',
     path: '/api/v1/calls/:id/listen',
-    tag: 'calls',
     action: 'calls.listen',
     audit: 'calls.listen',
     level: 'user',
@@ -305,7 +285,6 @@ export const callControl = area({
   whisper: {
     method: 'POST',
     path: '/api/v1/calls/:id/whisper',
-    tag: 'calls',
     action: 'calls.whisper',
     audit: 'calls.whisper',
     level: 'user',
@@ -319,7 +298,6 @@ export const callControl = area({
   barge: {
     method: 'POST',
     path: '/api/v1/calls/:id/barge',
-    tag: 'calls',
     action: 'calls.barge',
     audit: 'calls.barge',
     level: 'user',
@@ -333,7 +311,6 @@ export const callControl = area({
   settings: {
     method: 'GET',
     path: '/api/v1/settings/calls',
-    tag: 'calls',
     level: 'admin',
     scope: 'config:read',
     reply: CallSettingsReply,
@@ -343,7 +320,6 @@ export const callControl = area({
   setSettings: {
     method: 'PUT',
     path: '/api/v1/settings/calls',
-    tag: 'calls',
     action: 'calls.configure',
     audit: 'calls.configure',
     level: 'admin',

@@ -19,11 +19,10 @@ import { area } from '../operation.ts';
 
 const ERRORS = ['invalid_request', 'not_found', 'store_unavailable'] as const satisfies readonly ErrorCode[];
 
-export const applies = area({
+export const applies = area('config', {
   plan: {
     method: 'GET',
     path: '/api/v1/config/plan',
-    tag: 'config',
     level: 'admin',
     scope: 'config:read',
     reply: PlanReply,
@@ -33,7 +32,6 @@ export const applies = area({
   apply: {
     method: 'POST',
     path: '/api/v1/config/applies',
-    tag: 'config',
     action: 'config.apply',
     audit: 'config.apply',
     tool: false,
@@ -57,7 +55,6 @@ export const applies = area({
   applies: {
     method: 'GET',
     path: '/api/v1/config/applies',
-    tag: 'config',
     level: 'admin',
     scope: 'config:read',
     query: AppliesQuery,
@@ -68,7 +65,6 @@ export const applies = area({
   applyState: {
     method: 'GET',
     path: '/api/v1/config/applies/:id',
-    tag: 'config',
     level: 'admin',
     scope: 'config:read',
     params: ApplyId,
@@ -79,7 +75,6 @@ export const applies = area({
   cancelApply: {
     method: 'POST',
     path: '/api/v1/config/applies/:id/cancel',
-    tag: 'config',
     action: 'config.cancel_apply',
     audit: 'config.cancel',
     tool: false,
@@ -94,7 +89,6 @@ export const applies = area({
   versions: {
     method: 'GET',
     path: '/api/v1/config/versions',
-    tag: 'config',
     level: 'admin',
     scope: 'config:read',
     query: AppliesQuery,
@@ -105,7 +99,6 @@ export const applies = area({
   version: {
     method: 'GET',
     path: '/api/v1/config/versions/:version',
-    tag: 'config',
     level: 'admin',
     scope: 'config:read',
     params: VersionNumber,
@@ -116,7 +109,6 @@ export const applies = area({
   versionObject: {
     method: 'GET',
     path: '/api/v1/config/versions/:version/:kind/:key',
-    tag: 'config',
     level: 'admin',
     scope: 'config:read',
     params: VersionObject,
@@ -127,7 +119,6 @@ export const applies = area({
   restore: {
     method: 'POST',
     path: '/api/v1/config/versions/:version/restore',
-    tag: 'config',
     action: 'config.restore',
     audit: 'config.restore',
     level: 'admin',
@@ -143,7 +134,6 @@ export const applies = area({
   drift: {
     method: 'GET',
     path: '/api/v1/config/drift',
-    tag: 'config',
     level: 'admin',
     scope: 'config:read',
     reply: DriftReply,
@@ -151,11 +141,10 @@ export const applies = area({
     summary: 'Files of the engine that were changed by hand, and how',
   },
 });
-export const routeTest = area({
+export const routeTest = area('config', {
   routeTest: {
     method: 'POST',
     path: '/api/v1/config/route-test',
-    tag: 'config',
     level: 'admin',
     scope: 'config:read',
     slow: true,

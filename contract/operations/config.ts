@@ -38,11 +38,10 @@ const ERRORS = [
   'store_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-export const config = area({
+export const config = area('config', {
   draft: {
     method: 'GET',
     path: '/api/v1/config/draft',
-    tag: 'config',
     level: 'admin',
     scope: 'config:read',
     query: DraftQuery,
@@ -54,7 +53,6 @@ export const config = area({
   change: {
     method: 'POST',
     path: '/api/v1/config/draft/changes',
-    tag: 'config',
     action: 'config.change',
     audit: 'config.changed',
     level: 'admin',
@@ -70,7 +68,6 @@ export const config = area({
   validate: {
     method: 'POST',
     path: '/api/v1/config/validate',
-    tag: 'config',
     action: 'config.validate',
     level: 'admin',
     scope: 'config:read',
@@ -83,7 +80,6 @@ export const config = area({
   discard: {
     method: 'DELETE',
     path: '/api/v1/config/draft',
-    tag: 'config',
     action: 'config.discard',
     audit: 'config.discarded',
     level: 'admin',
@@ -96,7 +92,6 @@ export const config = area({
   discardObject: {
     method: 'DELETE',
     path: '/api/v1/config/draft/:kind/:key',
-    tag: 'config',
     action: 'config.discard_object',
     audit: 'config.discarded',
     level: 'admin',
@@ -109,7 +104,6 @@ export const config = area({
   setCredentials: {
     method: 'POST',
     path: '/api/v1/config/extensions/:extension/credentials',
-    tag: 'config',
     action: 'config.set_credentials',
     audit: 'config.password_set',
     level: 'admin',
@@ -123,7 +117,6 @@ export const config = area({
   export: {
     method: 'GET',
     path: '/api/v1/config/export',
-    tag: 'config',
     level: 'admin',
     scope: 'config:read',
     query: ConfigViewQuery,
@@ -136,7 +129,6 @@ export const config = area({
   import: {
     method: 'POST',
     path: '/api/v1/config/import',
-    tag: 'config',
     audit: 'config.imported',
     tool: false,
     level: 'admin',
@@ -161,16 +153,15 @@ export function kindOperations(kind: ConfigKind) {
   const many = path.replaceAll('-', ' ');
   const url = `/api/v1/config/${path}` as const;
   const one = `${url}/:key` as const;
-  const read = { method: 'GET', tag: 'config', level: 'admin', scope: 'config:read' } as const;
+  const read = { method: 'GET', level: 'admin', scope: 'config:read' } as const;
   const write = {
-    tag: 'config',
     audit: 'config.changed',
     level: 'admin',
     scope: 'config:write',
     errors: ERRORS,
     unchecked: true,
   } as const;
-  return area({
+  return area('config', {
     list: {
       ...read,
       path: url,

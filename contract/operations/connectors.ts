@@ -26,11 +26,10 @@ import { area } from '../operation.ts';
 const ERRORS = ['invalid_request', 'not_found', 'store_unavailable'] as const satisfies readonly ErrorCode[];
 const READ_ENTRIES = [...ERRORS, 'forbidden'] as const satisfies readonly ErrorCode[];
 
-export const connectors = area({
+export const connectors = area('connectors', {
   files: {
     method: 'GET',
     path: '/api/v1/connector-files',
-    tag: 'connectors',
     level: 'admin',
     reply: ConnectorFiles,
     errors: [],
@@ -39,7 +38,6 @@ export const connectors = area({
   lookup: {
     method: 'GET',
     path: '/api/v1/connector-lookup',
-    tag: 'connectors',
     level: 'user',
     scope: 'phonebook:read',
     query: LookupQuery,
@@ -51,7 +49,6 @@ export const connectors = area({
   list: {
     method: 'GET',
     path: '/api/v1/connectors',
-    tag: 'connectors',
     level: 'admin',
     reply: Connectors,
     errors: ['store_unavailable'],
@@ -60,7 +57,6 @@ export const connectors = area({
   get: {
     method: 'GET',
     path: '/api/v1/connectors/:id',
-    tag: 'connectors',
     level: 'admin',
     params: ConnectorId,
     reply: ConnectorReply,
@@ -70,7 +66,6 @@ export const connectors = area({
   create: {
     method: 'POST',
     path: '/api/v1/connectors',
-    tag: 'connectors',
     audit: 'connector.created',
     level: 'admin',
     confirm: true,
@@ -84,7 +79,6 @@ export const connectors = area({
   change: {
     method: 'PATCH',
     path: '/api/v1/connectors/:id',
-    tag: 'connectors',
     audit: 'connector.changed',
     level: 'admin',
     confirm: true,
@@ -98,7 +92,6 @@ export const connectors = area({
   remove: {
     method: 'DELETE',
     path: '/api/v1/connectors/:id',
-    tag: 'connectors',
     audit: 'connector.deleted',
     level: 'admin',
     params: ConnectorId,
@@ -109,7 +102,6 @@ export const connectors = area({
   test: {
     method: 'POST',
     path: '/api/v1/connectors/:id/test',
-    tag: 'connectors',
     level: 'admin',
     slow: true,
     params: ConnectorId,
@@ -121,7 +113,6 @@ export const connectors = area({
   sync: {
     method: 'POST',
     path: '/api/v1/connectors/:id/sync',
-    tag: 'connectors',
     audit: 'connector.synced',
     level: 'admin',
     params: ConnectorId,
@@ -136,7 +127,6 @@ export const connectors = area({
   createCustomer: {
     method: 'POST',
     path: '/api/v1/connectors/:id/customers',
-    tag: 'connectors',
     audit: 'connector.customer_created',
     level: 'user',
     scope: 'phonebook:write',
@@ -153,7 +143,6 @@ export const connectors = area({
   inbox: {
     method: 'POST',
     path: '/api/v1/connectors/:id/inbox',
-    tag: 'connectors',
     audit: 'connector.inbox',
     level: 'public',
     takes: 'message',
@@ -176,7 +165,6 @@ export const connectors = area({
   entries: {
     method: 'GET',
     path: '/api/v1/connectors/:id/entries',
-    tag: 'connectors',
     level: 'supervisor',
     scope: 'history:read',
     params: ConnectorId,
@@ -188,7 +176,6 @@ export const connectors = area({
   retryEntry: {
     method: 'POST',
     path: '/api/v1/connectors/:id/entries/:entry/retry',
-    tag: 'connectors',
     audit: 'connector.entry_retried',
     level: 'supervisor',
     scope: 'history:write',

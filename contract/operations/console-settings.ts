@@ -1,11 +1,10 @@
 import { ConsoleSettings, ConsoleSettingsReply } from '../console-settings.ts';
 import { area } from '../operation.ts';
 
-export const consoleSettings = area({
+export const consoleSettings = area('console', {
   get: {
     method: 'GET',
     path: '/api/v1/settings/console',
-    tag: 'console',
     level: 'user',
     scope: 'any',
     setup: true,
@@ -16,7 +15,6 @@ export const consoleSettings = area({
   set: {
     method: 'PUT',
     path: '/api/v1/settings/console',
-    tag: 'console',
     action: 'console.configure',
     audit: 'console.configure',
     level: 'admin',

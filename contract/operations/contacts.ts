@@ -1,11 +1,10 @@
 import { Contacts, ContactsQuery } from '../extensions.ts';
 import { area } from '../operation.ts';
 
-export const contacts = area({
+export const contacts = area('contacts', {
   list: {
     method: 'GET',
     path: '/api/mobile/contacts.php',
-    tag: 'contacts',
     level: 'user',
     scope: 'directory:read',
     query: ContactsQuery,

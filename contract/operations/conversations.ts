@@ -19,11 +19,10 @@ import { area } from '../operation.ts';
 
 const ERRORS = ['invalid_request', 'store_unavailable', 'not_found'] as const satisfies readonly ErrorCode[];
 
-export const conversations = area({
+export const conversations = area('conversations', {
   list: {
     method: 'GET',
     path: '/api/v1/conversations',
-    tag: 'conversations',
     level: 'user',
     scope: 'history:read',
     query: ConversationsQuery,
@@ -34,7 +33,6 @@ export const conversations = area({
   changes: {
     method: 'GET',
     path: '/api/v1/conversations/changes',
-    tag: 'conversations',
     level: 'user',
     scope: 'history:read',
     query: ConversationChangesQuery,
@@ -45,7 +43,6 @@ export const conversations = area({
   get: {
     method: 'GET',
     path: '/api/v1/conversations/:id',
-    tag: 'conversations',
     level: 'user',
     scope: 'history:read',
     params: ConversationId,
@@ -56,7 +53,6 @@ export const conversations = area({
   addNote: {
     method: 'POST',
     path: '/api/v1/conversations/:id/notes',
-    tag: 'conversations',
     action: 'conversations.note',
     audit: 'conversation.note',
     level: 'user',
@@ -72,7 +68,6 @@ export const conversations = area({
   removeNote: {
     method: 'DELETE',
     path: '/api/v1/conversations/:id/notes/:note',
-    tag: 'conversations',
     action: 'conversations.remove_note',
     audit: 'conversation.note_removed',
     level: 'user',
@@ -86,7 +81,6 @@ export const conversations = area({
   setOutcome: {
     method: 'POST',
     path: '/api/v1/conversations/:id/outcome',
-    tag: 'conversations',
     action: 'conversations.set_outcome',
     audit: 'conversation.outcome',
     level: 'user',
@@ -99,11 +93,10 @@ export const conversations = area({
     summary: 'Set the result of a conversation; replaces the previous one',
   },
 });
-export const callQuality = area({
+export const callQuality = area('conversations', {
   reportQuality: {
     method: 'POST',
     path: '/api/v1/calls/:id/quality',
-    tag: 'conversations',
     action: 'calls.report_quality',
     level: 'user',
     paced: 'own',

@@ -5,11 +5,10 @@ import { area } from '../operation.ts';
 
 const ERRORS = ['invalid_request', 'not_found', 'store_unavailable'] as const satisfies readonly ErrorCode[];
 
-export const exports = area({
+export const exports = area('exports', {
   list: {
     method: 'GET',
     path: '/api/v1/exports',
-    tag: 'exports',
     level: 'user',
     scope: 'history:read',
     query: ExportsQuery,
@@ -22,7 +21,6 @@ export const exports = area({
   get: {
     method: 'GET',
     path: '/api/v1/exports/:id',
-    tag: 'exports',
     level: 'user',
     scope: 'history:read',
     params: ExportId,
@@ -33,7 +31,6 @@ export const exports = area({
   create: {
     method: 'POST',
     path: '/api/v1/exports',
-    tag: 'exports',
     action: 'exports.create',
     audit: 'exports.create',
     level: 'user',
@@ -48,7 +45,6 @@ export const exports = area({
   remove: {
     method: 'DELETE',
     path: '/api/v1/exports/:id',
-    tag: 'exports',
     action: 'exports.remove',
     audit: 'exports.remove',
     level: 'user',
@@ -62,7 +58,6 @@ export const exports = area({
   file: {
     method: 'GET',
     path: '/api/v1/exports/:id/file',
-    tag: 'exports',
     audit: 'exports.download',
     level: 'user',
     scope: 'history:read',

@@ -11,11 +11,10 @@ const CHANGE_ERRORS = [
   ...COMMAND_ERRORS,
 ] as const satisfies readonly ErrorCode[];
 
-export const features = area({
+export const features = area('features', {
   own: {
     method: 'GET',
     path: '/api/mobile/features.php',
-    tag: 'features',
     level: 'user',
     reply: FeaturesReply,
     errors: ['not_found', 'forbidden'],
@@ -24,7 +23,6 @@ export const features = area({
   setOwn: {
     method: 'POST',
     path: '/api/mobile/features.php',
-    tag: 'features',
     audit: 'features.change',
     level: 'user',
     bounded: true,
@@ -38,7 +36,6 @@ export const features = area({
   get: {
     method: 'GET',
     path: '/api/v1/extensions/:extension/features',
-    tag: 'features',
     level: 'user',
     params: FeaturesPath,
     reply: FeaturesReply,
@@ -48,7 +45,6 @@ export const features = area({
   set: {
     method: 'PUT',
     path: '/api/v1/extensions/:extension/features',
-    tag: 'features',
     action: 'features.set',
     audit: 'features.change',
     own: true,

@@ -2,11 +2,10 @@ import { Health, Readiness } from '../health.ts';
 import { Ping } from '../session.ts';
 import { area } from '../operation.ts';
 
-export const frontDoor = area({
+export const frontDoor = area('sessions', {
   ping: {
     method: 'GET',
     path: '/api/mobile/ping.php',
-    tag: 'sessions',
     level: 'public',
     identify: true,
     reply: Ping,
@@ -14,11 +13,10 @@ export const frontDoor = area({
     summary: 'Is this the right server?',
   },
 });
-export const health = area({
+export const health = area('health', {
   live: {
     method: 'GET',
     path: '/healthz',
-    tag: 'health',
     level: 'public',
     reply: Health,
     errors: [],
@@ -27,7 +25,6 @@ export const health = area({
   ready: {
     method: 'GET',
     path: '/readyz',
-    tag: 'health',
     level: 'public',
     identify: true,
     reply: Readiness,
@@ -38,7 +35,6 @@ export const health = area({
   metrics: {
     method: 'GET',
     path: '/metrics',
-    tag: 'health',
     level: 'admin',
     errors: [],
     summary: 'Prometheus text format',

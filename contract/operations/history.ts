@@ -12,13 +12,12 @@ const list = {
   errors: ['invalid_request', 'forbidden', 'store_unavailable'],
   summary: "The caller's own calls, newest first, one row for one conversation",
 } as const;
-export const history = area({
+export const history = area('history', {
   list,
   listAlias: { ...list, path: '/api/mobile/call_history.php' },
   act: {
     method: 'POST',
     path: '/api/mobile/call_history.php',
-    tag: 'history',
     level: 'user',
     body: HistoryAction,
     takes: 'form',

@@ -9,11 +9,10 @@ const McpMessage = z.looseObject({
   params: z.record(z.string(), z.unknown()).optional(),
 });
 
-export const mcp = area({
+export const mcp = area('mcp', {
   message: {
     method: 'POST',
     path: '/mcp',
-    tag: 'mcp',
     audit: 'mcp.confirmed',
     level: 'user',
     scope: 'mcp:read',

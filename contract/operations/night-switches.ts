@@ -1,11 +1,10 @@
 import { NightSwitchPath, NightSwitchReply, NightSwitchesReply, SetNightSwitch } from '../night-switches.ts';
 import { area } from '../operation.ts';
 
-export const nightSwitches = area({
+export const nightSwitches = area('config', {
   list: {
     method: 'GET',
     path: '/api/v1/night-switches',
-    tag: 'config',
     level: 'supervisor',
     scope: 'config:read',
     reply: NightSwitchesReply,
@@ -15,7 +14,6 @@ export const nightSwitches = area({
   set: {
     method: 'PUT',
     path: '/api/v1/night-switches/:name',
-    tag: 'config',
     action: 'night_switches.set',
     audit: 'night_switch.set',
     level: 'supervisor',

@@ -4,11 +4,10 @@ import { Done } from '../session.ts';
 
 const ERRORS = ['invalid_request', 'not_found', 'node_not_ready', 'store_unavailable'] as const;
 
-export const nodes = area({
+export const nodes = area('nodes', {
   list: {
     method: 'GET',
     path: '/api/v1/nodes',
-    tag: 'nodes',
     level: 'admin',
     scope: 'system:read',
     reply: SiteNodesReply,
@@ -18,7 +17,6 @@ export const nodes = area({
   switch: {
     method: 'POST',
     path: '/api/v1/nodes/:name/switch',
-    tag: 'nodes',
     action: 'nodes.switch',
     audit: 'node.switched',
     tool: false,
@@ -34,7 +32,6 @@ export const nodes = area({
   drain: {
     method: 'POST',
     path: '/api/v1/nodes/:name/drain',
-    tag: 'nodes',
     action: 'nodes.drain',
     audit: 'node.drained',
     tool: false,
@@ -49,7 +46,6 @@ export const nodes = area({
   undrain: {
     method: 'DELETE',
     path: '/api/v1/nodes/:name/drain',
-    tag: 'nodes',
     action: 'nodes.undrain',
     audit: 'node.undrained',
     tool: false,

@@ -7,11 +7,10 @@ import {
 } from '../path-check.ts';
 import { area } from '../operation.ts';
 
-export const pathCheck = area({
+export const pathCheck = area('health', {
   get: {
     method: 'GET',
     path: '/api/v1/path-check',
-    tag: 'health',
     level: 'admin',
     scope: 'system:read',
     reply: PathCheckReply,
@@ -23,7 +22,6 @@ export const pathCheck = area({
   start: {
     method: 'POST',
     path: '/api/v1/path-check',
-    tag: 'health',
     action: 'path_check.start',
     audit: 'path_check.start',
     level: 'admin',
@@ -35,7 +33,6 @@ export const pathCheck = area({
   pass: {
     method: 'POST',
     path: '/api/v1/path-check/pass',
-    tag: 'health',
     audit: 'path_check.pass',
     tool: false,
     level: 'admin',
@@ -47,7 +44,6 @@ export const pathCheck = area({
   phone: {
     method: 'POST',
     path: '/api/v1/path-check/phone',
-    tag: 'health',
     audit: 'path_check.phone',
     tool: false,
     level: 'admin',
@@ -58,7 +54,6 @@ export const pathCheck = area({
   browser: {
     method: 'POST',
     path: '/api/v1/path-check/browser',
-    tag: 'health',
     audit: 'path_check.browser',
     tool: false,
     level: 'admin',

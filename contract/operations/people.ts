@@ -13,11 +13,10 @@ import { area } from '../operation.ts';
 
 const ERRORS = ['invalid_request', 'not_found', 'store_unavailable'] as const satisfies readonly ErrorCode[];
 
-export const people = area({
+export const people = area('people', {
   list: {
     method: 'GET',
     path: '/api/v1/people',
-    tag: 'people',
     level: 'admin',
     query: PeopleQuery,
     reply: PeopleReply,
@@ -27,7 +26,6 @@ export const people = area({
   get: {
     method: 'GET',
     path: '/api/v1/people/:extension',
-    tag: 'people',
     level: 'admin',
     params: PersonPath,
     reply: PersonReply,
@@ -37,7 +35,6 @@ export const people = area({
   sessions: {
     method: 'GET',
     path: '/api/v1/people/:extension/sessions',
-    tag: 'people',
     level: 'admin',
     params: PersonPath,
     reply: PersonSessions,
@@ -47,7 +44,6 @@ export const people = area({
   createSignInCode: {
     method: 'POST',
     path: '/api/v1/people/:extension/sign-in-code',
-    tag: 'people',
     audit: 'session.code_created',
     level: 'admin',
     confirm: true,
@@ -62,7 +58,6 @@ export const people = area({
   endSession: {
     method: 'DELETE',
     path: '/api/v1/people/:extension/sessions/:id',
-    tag: 'people',
     action: 'people.end_session',
     audit: 'session.ended',
     level: 'admin',
@@ -74,7 +69,6 @@ export const people = area({
   endSessions: {
     method: 'DELETE',
     path: '/api/v1/people/:extension/sessions',
-    tag: 'people',
     action: 'people.end_sessions',
     audit: 'session.ended',
     level: 'admin',
@@ -86,7 +80,6 @@ export const people = area({
   disableOtp: {
     method: 'POST',
     path: '/api/v1/people/:extension/otp/disable',
-    tag: 'people',
     action: 'people.disable_otp',
     audit: 'session.otp_off',
     level: 'admin',

@@ -11,11 +11,10 @@ import { area } from '../operation.ts';
 
 const ERRORS = ['invalid_request', 'not_found', 'store_unavailable'] as const satisfies readonly ErrorCode[];
 
-export const phonebookSources = area({
+export const phonebookSources = area('phonebook', {
   list: {
     method: 'GET',
     path: '/api/v1/phonebook/sources',
-    tag: 'phonebook',
     level: 'admin',
     reply: PhonebookSources,
     errors: ['store_unavailable'],
@@ -24,7 +23,6 @@ export const phonebookSources = area({
   create: {
     method: 'POST',
     path: '/api/v1/phonebook/sources',
-    tag: 'phonebook',
     audit: 'phonebook_source.created',
     level: 'admin',
     confirm: true,
@@ -39,7 +37,6 @@ export const phonebookSources = area({
   change: {
     method: 'PATCH',
     path: '/api/v1/phonebook/sources/:id',
-    tag: 'phonebook',
     audit: 'phonebook_source.changed',
     level: 'admin',
     confirm: true,
@@ -52,7 +49,6 @@ export const phonebookSources = area({
   remove: {
     method: 'DELETE',
     path: '/api/v1/phonebook/sources/:id',
-    tag: 'phonebook',
     audit: 'phonebook_source.deleted',
     level: 'admin',
     params: PhonebookSourceId,
@@ -63,7 +59,6 @@ export const phonebookSources = area({
   sync: {
     method: 'POST',
     path: '/api/v1/phonebook/sources/:id/sync',
-    tag: 'phonebook',
     audit: 'phonebook_source.synced',
     level: 'admin',
     params: PhonebookSourceId,

@@ -17,11 +17,10 @@ import { area } from '../operation.ts';
 const READ = ['invalid_request', 'forbidden', 'store_unavailable'] as const satisfies readonly ErrorCode[];
 const CHANGE = [...READ, 'not_found', 'precondition_failed'] as const satisfies readonly ErrorCode[];
 
-export const phonebook = area({
+export const phonebook = area('phonebook', {
   list: {
     method: 'GET',
     path: '/api/v1/phonebook/customers',
-    tag: 'phonebook',
     level: 'user',
     scope: 'phonebook:read',
     query: PhonebookQuery,
@@ -32,7 +31,6 @@ export const phonebook = area({
   lookup: {
     method: 'GET',
     path: '/api/v1/phonebook/lookup',
-    tag: 'phonebook',
     level: 'user',
     scope: 'phonebook:read',
     query: LookupQuery,
@@ -43,7 +41,6 @@ export const phonebook = area({
   get: {
     method: 'GET',
     path: '/api/v1/phonebook/customers/:id',
-    tag: 'phonebook',
     level: 'user',
     scope: 'phonebook:read',
     params: CustomerPath,
@@ -55,7 +52,6 @@ export const phonebook = area({
   create: {
     method: 'POST',
     path: '/api/v1/phonebook/customers',
-    tag: 'phonebook',
     audit: 'customer.created',
     level: 'user',
     scope: 'phonebook:write',
@@ -69,7 +65,6 @@ export const phonebook = area({
   replace: {
     method: 'PUT',
     path: '/api/v1/phonebook/customers/:id',
-    tag: 'phonebook',
     audit: 'customer.changed',
     level: 'user',
     scope: 'phonebook:write',
@@ -84,7 +79,6 @@ export const phonebook = area({
   remove: {
     method: 'DELETE',
     path: '/api/v1/phonebook/customers/:id',
-    tag: 'phonebook',
     audit: 'customer.deleted',
     level: 'user',
     scope: 'phonebook:write',
@@ -98,7 +92,6 @@ export const phonebook = area({
   import: {
     method: 'POST',
     path: '/api/v1/phonebook/import',
-    tag: 'phonebook',
     audit: 'phonebook.imported',
     level: 'user',
     scope: 'phonebook:write',
@@ -116,7 +109,6 @@ export const phonebook = area({
   directory: {
     method: 'GET',
     path: '/api/v1/phonebook/phones/:token/:file',
-    tag: 'phonebook',
     level: 'public',
     params: PhoneDirectoryPath,
     query: PhoneDirectoryQuery,
@@ -132,7 +124,6 @@ export const phonebook = area({
   export: {
     method: 'GET',
     path: '/api/v1/phonebook/export',
-    tag: 'phonebook',
     audit: 'phonebook.exported',
     level: 'user',
     scope: 'phonebook:read',

@@ -9,11 +9,10 @@ import {
   PhonesReply,
 } from '../phones.ts';
 
-export const phones = area({
+export const phones = area('config', {
   list: {
     method: 'GET',
     path: '/api/v1/phones',
-    tag: 'config',
     level: 'admin',
     scope: 'config:read',
     query: PhonesQuery,
@@ -24,7 +23,6 @@ export const phones = area({
   handOver: {
     method: 'POST',
     path: '/api/v1/phones/:name/hand-over',
-    tag: 'config',
     audit: 'phone.handed_over',
     tool: false,
     level: 'admin',
@@ -37,7 +35,6 @@ export const phones = area({
   assign: {
     method: 'POST',
     path: '/api/v1/phones/:name/assign',
-    tag: 'config',
     action: 'phones.assign',
     audit: 'phone.assigned',
     tool: false,
@@ -52,7 +49,6 @@ export const phones = area({
   signOut: {
     method: 'POST',
     path: '/api/v1/phones/:name/sign-out',
-    tag: 'config',
     action: 'phones.sign_out',
     audit: 'phone.sign_out',
     level: 'admin',
@@ -72,7 +68,6 @@ export const phones = area({
   notify: {
     method: 'POST',
     path: '/api/v1/phones/:name/notify',
-    tag: 'config',
     action: 'phones.notify',
     audit: 'phone.notified',
     level: 'admin',

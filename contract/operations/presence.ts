@@ -1,11 +1,10 @@
 import { PresenceChange, PresenceReply } from '../presence.ts';
 import { area, COMMAND_ERRORS } from '../operation.ts';
 
-export const presence = area({
+export const presence = area('presence', {
   get: {
     method: 'GET',
     path: '/api/v1/presence',
-    tag: 'presence',
     level: 'user',
     reply: PresenceReply,
     errors: ['forbidden'],
@@ -14,7 +13,6 @@ export const presence = area({
   set: {
     method: 'PUT',
     path: '/api/v1/presence',
-    tag: 'presence',
     action: 'presence.set',
     level: 'user',
     paced: 'own',

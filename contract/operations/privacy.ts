@@ -14,11 +14,10 @@ import { area } from '../operation.ts';
 
 const ERRORS = ['invalid_request', 'not_found', 'store_unavailable'] as const satisfies readonly ErrorCode[];
 
-export const privacy = area({
+export const privacy = area('privacy', {
   export: {
     method: 'POST',
     path: '/api/v1/privacy/exports',
-    tag: 'privacy',
     action: 'privacy.export',
     audit: 'privacy.export',
     level: 'admin',
@@ -32,7 +31,6 @@ export const privacy = area({
   exported: {
     method: 'GET',
     path: '/api/v1/privacy/exports/:id',
-    tag: 'privacy',
     level: 'admin',
     params: PrivacyId,
     reply: PrivacyExportReply,
@@ -42,7 +40,6 @@ export const privacy = area({
   file: {
     method: 'GET',
     path: '/api/v1/privacy/exports/:id/file',
-    tag: 'privacy',
     audit: 'privacy.download',
     level: 'admin',
     params: PrivacyId,
@@ -54,7 +51,6 @@ export const privacy = area({
   erase: {
     method: 'POST',
     path: '/api/v1/privacy/erasures',
-    tag: 'privacy',
     action: 'privacy.erase',
     audit: 'privacy.erasure',
     level: 'admin',
@@ -69,7 +65,6 @@ export const privacy = area({
   erasures: {
     method: 'GET',
     path: '/api/v1/privacy/erasures',
-    tag: 'privacy',
     level: 'admin',
     query: PrivacyQuery,
     reply: ErasuresReply,
@@ -79,7 +74,6 @@ export const privacy = area({
   erasure: {
     method: 'GET',
     path: '/api/v1/privacy/erasures/:id',
-    tag: 'privacy',
     level: 'admin',
     params: PrivacyId,
     reply: ErasureProof,

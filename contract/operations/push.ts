@@ -30,11 +30,10 @@ const service = {
   tool: false,
 } as const;
 
-export const push = area({
+export const push = area('push', {
   device: {
     method: 'GET',
     path: '/api/v1/session/push',
-    tag: 'push',
     level: 'user',
     reply: PushDeviceReply,
     errors: [],
@@ -43,7 +42,6 @@ export const push = area({
   register: {
     method: 'PUT',
     path: '/api/v1/session/push',
-    tag: 'push',
     audit: 'push.registered',
     level: 'user',
     paced: 'own',
@@ -58,7 +56,6 @@ export const push = area({
   unregister: {
     method: 'DELETE',
     path: '/api/v1/session/push',
-    tag: 'push',
     audit: 'push.unregistered',
     level: 'user',
     reply: Done,
@@ -68,7 +65,6 @@ export const push = area({
   services: {
     method: 'GET',
     path: '/api/v1/push-services',
-    tag: 'push',
     level: 'admin',
     reply: PushServicesReply,
     errors: [],
@@ -103,7 +99,6 @@ export const push = area({
   test: {
     method: 'POST',
     path: '/api/v1/push-services/:platform/test',
-    tag: 'push',
     audit: 'push_service.tested',
     level: 'admin',
     params: PushServicePath,

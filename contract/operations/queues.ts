@@ -30,11 +30,10 @@ const MEMBER_ERRORS = [
   'static_member',
 ] as const satisfies readonly ErrorCode[];
 
-export const queues = area({
+export const queues = area('queues', {
   list: {
     method: 'GET',
     path: '/api/v1/queues',
-    tag: 'queues',
     level: 'agent',
     scope: 'queues:read',
     reply: QueuesReply,
@@ -44,7 +43,6 @@ export const queues = area({
   get: {
     method: 'GET',
     path: '/api/v1/queues/:name',
-    tag: 'queues',
     level: 'agent',
     scope: 'queues:read',
     params: QueuePath,
@@ -55,7 +53,6 @@ export const queues = area({
   moveCaller: {
     method: 'POST',
     path: '/api/v1/queues/:name/callers/:id/move',
-    tag: 'queues',
     action: 'queues.move_caller',
     audit: 'queue.move_caller',
     level: 'supervisor',
@@ -69,7 +66,6 @@ export const queues = area({
   withdrawCaller: {
     method: 'POST',
     path: '/api/v1/queues/:name/callers/:id/withdraw',
-    tag: 'queues',
     action: 'queues.withdraw_caller',
     audit: 'queue.withdraw_caller',
     level: 'supervisor',
@@ -82,7 +78,6 @@ export const queues = area({
   setPriority: {
     method: 'POST',
     path: '/api/v1/queues/:name/callers/:id/priority',
-    tag: 'queues',
     action: 'queues.prioritise_caller',
     audit: 'queue.prioritise_caller',
     level: 'supervisor',
@@ -96,7 +91,6 @@ export const queues = area({
   addMember: {
     method: 'POST',
     path: '/api/v1/queues/:name/members',
-    tag: 'queues',
     action: 'queues.add_member',
     audit: 'agent.login',
     level: 'supervisor',
@@ -110,7 +104,6 @@ export const queues = area({
   removeMember: {
     method: 'DELETE',
     path: '/api/v1/queues/:name/members/:extension',
-    tag: 'queues',
     action: 'queues.remove_member',
     audit: 'agent.logout',
     level: 'supervisor',

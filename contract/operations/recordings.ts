@@ -5,11 +5,10 @@ import { area } from '../operation.ts';
 
 const ERRORS = ['invalid_request', 'not_found', 'store_unavailable'] as const satisfies readonly ErrorCode[];
 
-export const recordings = area({
+export const recordings = area('recordings', {
   list: {
     method: 'GET',
     path: '/api/v1/recordings',
-    tag: 'recordings',
     level: 'user',
     scope: 'recordings:read',
     query: RecordingsQuery,
@@ -20,7 +19,6 @@ export const recordings = area({
   get: {
     method: 'GET',
     path: '/api/v1/recordings/:id',
-    tag: 'recordings',
     level: 'user',
     scope: 'recordings:read',
     params: RecordingPath,
@@ -31,7 +29,6 @@ export const recordings = area({
   audio: {
     method: 'GET',
     path: '/api/v1/recordings/:id/audio',
-    tag: 'recordings',
     audit: 'recordings.play',
     level: 'user',
     scope: 'recordings:read',
@@ -46,7 +43,6 @@ export const recordings = area({
   remove: {
     method: 'DELETE',
     path: '/api/v1/recordings/:id',
-    tag: 'recordings',
     action: 'recordings.delete',
     audit: 'recordings.delete',
     level: 'supervisor',

@@ -42,13 +42,12 @@ const login = {
   description:
     'A browser page of this service gets the session as a cookie as well. `otp` is asked for only where the person has switched the second factor on.',
 } as const;
-export const signIn = area({
+export const signIn = area('sessions', {
   login,
   loginAlias: { ...login, path: '/api/mobile/login.php' },
   byCode: {
     method: 'POST',
     path: '/api/auth/code',
-    tag: 'sessions',
     audit: 'session.login',
     level: 'public',
     body: CodeSignIn,
@@ -68,7 +67,6 @@ export const signIn = area({
   refresh: {
     method: 'GET',
     path: '/api/mobile/refresh.php',
-    tag: 'sessions',
     level: 'public',
     credential: true,
     reply: LoginReply,
@@ -80,7 +78,6 @@ export const signIn = area({
   logout: {
     method: 'POST',
     path: '/api/v1/session/logout',
-    tag: 'sessions',
     audit: 'session.logout',
     level: 'user',
     setup: true,
@@ -89,11 +86,10 @@ export const signIn = area({
     summary: 'End this session',
   },
 });
-export const session = area({
+export const session = area('sessions', {
   whoAmI: {
     method: 'GET',
     path: '/api/v1/session',
-    tag: 'sessions',
     level: 'user',
     setup: true,
     reply: WhoAmI,
@@ -103,7 +99,6 @@ export const session = area({
   sip: {
     method: 'GET',
     path: '/api/v1/session/sip',
-    tag: 'sessions',
     level: 'user',
     reply: SipReply,
     errors: ['store_unavailable'],
@@ -114,7 +109,6 @@ export const session = area({
   createSignInCode: {
     method: 'POST',
     path: '/api/v1/session/sign-in-code',
-    tag: 'sessions',
     audit: 'session.code_created',
     level: 'user',
     confirm: true,
@@ -129,7 +123,6 @@ export const session = area({
   devices: {
     method: 'GET',
     path: '/api/v1/sessions',
-    tag: 'sessions',
     level: 'user',
     reply: DeviceSessions,
     errors: ['store_unavailable'],
@@ -138,7 +131,6 @@ export const session = area({
   end: {
     method: 'DELETE',
     path: '/api/v1/sessions/:id',
-    tag: 'sessions',
     audit: 'session.ended',
     level: 'user',
     params: z.object({ id: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a session') }),
@@ -149,7 +141,6 @@ export const session = area({
   changePassword: {
     method: 'POST',
     path: '/api/v1/session/password',
-    tag: 'sessions',
     audit: 'session.password_changed',
     level: 'user',
     proves: true,
@@ -162,7 +153,6 @@ export const session = area({
   confirm: {
     method: 'POST',
     path: '/api/v1/session/confirm',
-    tag: 'sessions',
     level: 'user',
     setup: true,
     proves: true,
@@ -176,7 +166,6 @@ export const session = area({
   otp: {
     method: 'GET',
     path: '/api/v1/session/otp',
-    tag: 'sessions',
     level: 'user',
     setup: true,
     reply: OtpState,
@@ -186,7 +175,6 @@ export const session = area({
   beginOtp: {
     method: 'POST',
     path: '/api/v1/session/otp',
-    tag: 'sessions',
     level: 'user',
     setup: true,
     proves: true,
@@ -199,7 +187,6 @@ export const session = area({
   confirmOtp: {
     method: 'POST',
     path: '/api/v1/session/otp/confirm',
-    tag: 'sessions',
     audit: 'session.otp_on',
     level: 'user',
     setup: true,
@@ -212,7 +199,6 @@ export const session = area({
   disableOtp: {
     method: 'POST',
     path: '/api/v1/session/otp/disable',
-    tag: 'sessions',
     audit: 'session.otp_off',
     level: 'user',
     proves: true,

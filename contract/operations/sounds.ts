@@ -13,11 +13,10 @@ import {
 } from '../sounds.ts';
 import { area } from '../operation.ts';
 
-export const sounds = area({
+export const sounds = area('config', {
   list: {
     method: 'GET',
     path: '/api/v1/config/sounds',
-    tag: 'config',
     level: 'admin',
     reply: SoundsReply,
     errors: [],
@@ -26,7 +25,6 @@ export const sounds = area({
   upload: {
     method: 'POST',
     path: '/api/v1/config/sounds',
-    tag: 'config',
     audit: 'sounds.upload',
     level: 'admin',
     query: SoundUploadQuery,
@@ -41,7 +39,6 @@ export const sounds = area({
   speak: {
     method: 'POST',
     path: '/api/v1/config/speech',
-    tag: 'config',
     audit: 'sounds.upload',
     level: 'admin',
     body: SpokenText,
@@ -62,7 +59,6 @@ export const sounds = area({
   file: {
     method: 'GET',
     path: '/api/v1/config/sounds/:sound',
-    tag: 'config',
     level: 'admin',
     params: SoundPath,
     reply: z.string().meta({ format: 'binary' }),
@@ -75,7 +71,6 @@ export const sounds = area({
   remove: {
     method: 'DELETE',
     path: '/api/v1/config/sounds/:sound',
-    tag: 'config',
     action: 'sounds.remove',
     audit: 'sounds.remove',
     level: 'admin',
@@ -87,7 +82,6 @@ export const sounds = area({
   languages: {
     method: 'GET',
     path: '/api/v1/config/languages',
-    tag: 'config',
     level: 'admin',
     reply: LanguagesReply,
     errors: [],
@@ -96,7 +90,6 @@ export const sounds = area({
   uploadLanguage: {
     method: 'POST',
     path: '/api/v1/config/languages/:language',
-    tag: 'config',
     audit: 'languages.upload',
     level: 'admin',
     params: LanguagePath,
@@ -119,7 +112,6 @@ export const sounds = area({
   removeLanguage: {
     method: 'DELETE',
     path: '/api/v1/config/languages/:language',
-    tag: 'config',
     action: 'languages.remove',
     audit: 'languages.remove',
     level: 'admin',

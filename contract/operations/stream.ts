@@ -2,11 +2,10 @@ import { z } from 'zod';
 import { EventsQuery, PollQuery, PollReply, STREAM_PROTOCOL, Ticket } from '../stream.ts';
 import { area } from '../operation.ts';
 
-export const stream = area({
+export const stream = area('stream', {
   ticket: {
     method: 'POST',
     path: '/api/v1/stream/ticket',
-    tag: 'stream',
     level: 'user',
     scope: 'any',
     reply: Ticket,
@@ -17,7 +16,6 @@ export const stream = area({
   socket: {
     method: 'GET',
     path: '/api/v1/stream',
-    tag: 'stream',
     level: 'public',
     identify: true,
     query: z.object({ ticket: z.string().max(128).optional().describe('Of `POST /api/v1/stream/ticket`.') }),
@@ -37,7 +35,6 @@ export const stream = area({
   events: {
     method: 'GET',
     path: '/api/v1/events',
-    tag: 'stream',
     level: 'user',
     scope: 'any',
     query: EventsQuery,
@@ -49,7 +46,6 @@ export const stream = area({
   poll: {
     method: 'GET',
     path: '/api/v1/events/poll',
-    tag: 'stream',
     level: 'user',
     scope: 'any',
     query: PollQuery,
@@ -67,11 +63,10 @@ export const stream = area({
       'Answers with the events after `cursor`, at once or when the first one comes, at the latest after `wait` seconds. Without a cursor it answers at once with the one to begin from.',
   },
 });
-export const sip = area({
+export const sip = area('sip', {
   relay: {
     method: 'GET',
     path: '/ws',
-    tag: 'sip',
     level: 'public',
     upgrade: true,
     errors: ['upgrade_required', 'invalid_request', 'foreign_origin', 'engine_unavailable', 'overloaded'],

@@ -1,11 +1,10 @@
 import { TrunksReply } from '../trunks.ts';
 import { area } from '../operation.ts';
 
-export const trunks = area({
+export const trunks = area('trunks', {
   list: {
     method: 'GET',
     path: '/api/v1/trunks',
-    tag: 'trunks',
     level: 'supervisor',
     scope: 'system:read',
     reply: TrunksReply,

@@ -9,11 +9,10 @@ import {
 } from '../wallboard.ts';
 import { area } from '../operation.ts';
 
-export const wallboard = area({
+export const wallboard = area('wallboard', {
   figures: {
     method: 'GET',
     path: '/api/v1/wallboard',
-    tag: 'wallboard',
     level: 'agent',
     scope: 'queues:read',
     query: WallboardQuery,
@@ -24,7 +23,6 @@ export const wallboard = area({
   stats: {
     method: 'GET',
     path: '/api/v1/queues/:name/stats',
-    tag: 'wallboard',
     level: 'agent',
     scope: 'queues:read',
     params: z.object({ name: z.string().max(64) }),
@@ -36,7 +34,6 @@ export const wallboard = area({
   setServiceLevel: {
     method: 'PUT',
     path: '/api/v1/queues/:name/service-level',
-    tag: 'wallboard',
     action: 'queues.set_service_level',
     audit: 'queue.service_level',
     level: 'admin',

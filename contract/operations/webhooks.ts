@@ -18,11 +18,10 @@ import { area } from '../operation.ts';
 
 const ERRORS = ['invalid_request', 'not_found', 'store_unavailable'] as const satisfies readonly ErrorCode[];
 
-export const webhooks = area({
+export const webhooks = area('webhooks', {
   list: {
     method: 'GET',
     path: '/api/v1/webhooks',
-    tag: 'webhooks',
     level: 'admin',
     scope: 'webhooks:manage',
     reply: Webhooks,
@@ -32,7 +31,6 @@ export const webhooks = area({
   get: {
     method: 'GET',
     path: '/api/v1/webhooks/:id',
-    tag: 'webhooks',
     level: 'admin',
     scope: 'webhooks:manage',
     params: WebhookId,
@@ -43,7 +41,6 @@ export const webhooks = area({
   create: {
     method: 'POST',
     path: '/api/v1/webhooks',
-    tag: 'webhooks',
     action: 'webhooks.create',
     audit: 'webhook.created',
     tool: false,
@@ -59,7 +56,6 @@ export const webhooks = area({
   change: {
     method: 'PATCH',
     path: '/api/v1/webhooks/:id',
-    tag: 'webhooks',
     action: 'webhooks.change',
     audit: 'webhook.changed',
     tool: false,
@@ -75,7 +71,6 @@ export const webhooks = area({
   remove: {
     method: 'DELETE',
     path: '/api/v1/webhooks/:id',
-    tag: 'webhooks',
     action: 'webhooks.delete',
     audit: 'webhook.deleted',
     level: 'admin',
@@ -88,7 +83,6 @@ export const webhooks = area({
   deliveries: {
     method: 'GET',
     path: '/api/v1/webhooks/:id/deliveries',
-    tag: 'webhooks',
     level: 'admin',
     scope: 'webhooks:manage',
     params: WebhookId,
@@ -100,7 +94,6 @@ export const webhooks = area({
   rotateSecret: {
     method: 'POST',
     path: '/api/v1/webhooks/:id/rotate-secret',
-    tag: 'webhooks',
     action: 'webhooks.rotate_secret',
     audit: 'webhook.secret_rotated',
     tool: false,
@@ -115,7 +108,6 @@ export const webhooks = area({
   test: {
     method: 'POST',
     path: '/api/v1/webhooks/:id/test',
-    tag: 'webhooks',
     action: 'webhooks.test',
     level: 'admin',
     scope: 'webhooks:manage',
@@ -128,7 +120,6 @@ export const webhooks = area({
   retry: {
     method: 'POST',
     path: '/api/v1/webhooks/:id/retry',
-    tag: 'webhooks',
     action: 'webhooks.retry',
     audit: 'webhook.retried',
     level: 'admin',
@@ -142,7 +133,6 @@ export const webhooks = area({
   replay: {
     method: 'POST',
     path: '/api/v1/webhooks/:id/replay',
-    tag: 'webhooks',
     action: 'webhooks.replay',
     audit: 'webhook.replayed',
     level: 'admin',
@@ -157,7 +147,6 @@ export const webhooks = area({
   settings: {
     method: 'GET',
     path: '/api/v1/settings/webhooks',
-    tag: 'webhooks',
     level: 'admin',
     reply: WebhookSettingsReply,
     errors: [],
@@ -166,7 +155,6 @@ export const webhooks = area({
   setSettings: {
     method: 'PUT',
     path: '/api/v1/settings/webhooks',
-    tag: 'webhooks',
     action: 'webhooks.configure',
     audit: 'webhook.configure',
     level: 'admin',

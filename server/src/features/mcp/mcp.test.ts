@@ -31,7 +31,7 @@ const KEYS = {
 const PUBLIC = 'https://pbx.example.com';
 const Thing = z.object({ success: z.literal(true), id: z.string(), words: z.string(), asked: z.unknown() });
 const shared = { tag: 'test', level: 'agent', scope: 'queues:read', reply: Thing, errors: [] } as const;
-const things = area({
+const things = area('test', {
   get: {
     ...shared,
     method: 'GET',
@@ -78,7 +78,7 @@ const things = area({
 });
 
 const ofAgents = { ...shared, scope: 'agents:read', method: 'GET' } as const;
-const agents = area({
+const agents = area('test', {
   list: { ...ofAgents, path: '/api/v1/agents', summary: 'The agents' },
   get: {
     ...ofAgents,
