@@ -1,9 +1,10 @@
 /** Generated secrets of an object, shown once; for an extension with the settings of its phone. */
 import type { ReactNode } from 'react';
-import { Button, CopyButton, Group, Modal, Stack, Table, Text } from '@mantine/core';
+import { Button, Group, Modal, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Check, Copy, Download } from 'lucide-react';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
+import { CopyButton } from '../app/copy.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { fieldLabel, kindName } from './field-words.ts';

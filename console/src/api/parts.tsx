@@ -1,16 +1,9 @@
 /** Small parts of the API page. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import {
-  ActionIcon,
-  CopyButton,
-  NativeSelect,
-  NavLink,
-  ScrollArea,
-  Text,
-  UnstyledButton,
-} from '@mantine/core';
+import { ActionIcon, NativeSelect, NavLink, ScrollArea, Text, UnstyledButton } from '@mantine/core';
 import { Check, ChevronRight, Copy } from 'lucide-react';
+import { CopyButton } from '../app/copy.tsx';
 import { wordsOf } from '../app/words.ts';
 import styles from './api.module.css';
 

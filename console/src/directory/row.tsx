@@ -3,6 +3,7 @@ import type { CSSProperties, ReactNode } from 'react';
 import { ActionIcon, Avatar, Button, Menu, Text, UnstyledButton } from '@mantine/core';
 import { Copy, Ellipsis, Mail, Phone, PhoneIncoming, Smartphone, Star } from 'lucide-react';
 import type { Contact } from '@offhook/contract/extensions.ts';
+import { copyText } from '../app/copy.tsx';
 import { QuietIcon } from '../app/quiet-icon.ts';
 import { formatDateTime, formatSpan, formatTime } from '../app/format.ts';
 import { useRecord } from '../app/live.ts';
@@ -68,10 +69,7 @@ function PersonMenu({
             {t('write', { email })}
           </Menu.Item>
         )}
-        <Menu.Item
-          leftSection={<Copy size={16} aria-hidden />}
-          onClick={() => void navigator.clipboard?.writeText(extension)}
-        >
+        <Menu.Item leftSection={<Copy size={16} aria-hidden />} onClick={() => void copyText(extension)}>
           {t('copy_number', { number: extension })}
         </Menu.Item>
       </Menu.Dropdown>

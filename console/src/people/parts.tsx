@@ -1,8 +1,9 @@
 /** Common parts of the pages of people and system. */
 import type { ReactNode } from 'react';
-import { Alert, Button, Code, CopyButton, Group, Modal, Stack } from '@mantine/core';
+import { Alert, Button, Code, Group, Modal, Stack } from '@mantine/core';
 import { Check, Copy, TriangleAlert } from 'lucide-react';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
+import { CopyButton } from '../app/copy.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('people');

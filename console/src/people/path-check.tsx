@@ -1,10 +1,11 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Alert, Box, Button, Code, CopyButton, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Box, Button, Code, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Check, Copy, Download, MonitorCheck, Route } from 'lucide-react';
 import { BROWSER_WAYS } from '@offhook/contract/path-check.ts';
 import type { PathCheckReply, PathResult } from '@offhook/contract/path-check.ts';
+import { CopyButton } from '../app/copy.tsx';
 import { saveFile } from '../admin/save-file.ts';
 import { useChanges } from '../app/changes.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';

@@ -1,20 +1,10 @@
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
-import {
-  Alert,
-  Button,
-  CopyButton,
-  Divider,
-  Group,
-  Loader,
-  Select,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Alert, Button, Divider, Group, Loader, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Copy, Monitor } from 'lucide-react';
 import type { Board, DisplayKey, NewBoard } from '@offhook/contract/boards.ts';
+import { CopyButton } from '../app/copy.tsx';
 import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { formatAgo, formatDateTime } from '../app/format.ts';

@@ -1,10 +1,11 @@
 /** Content of each of the first steps. */
 import type { ReactNode } from 'react';
-import { ActionIcon, Anchor, Button, Code, CopyButton, Group, Table, Text } from '@mantine/core';
+import { ActionIcon, Anchor, Button, Code, Group, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Check, Copy, Phone } from 'lucide-react';
 import { Link } from 'wouter';
 import type { PresenceState, QueueState } from '@offhook/client';
+import { CopyButton } from '../app/copy.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure, Read } from '../app/states.tsx';
