@@ -113,7 +113,7 @@ const withoutCounts = (source: string): string =>
  * expressions that it else did not. What it finds counts without being timed.
  */
 const BY_COUNTS = {
-  timeout: 60_000,
+  timeout: null,
   randomSeed: 1,
   seedingTimeout: null,
   incubationTimeout: null,
