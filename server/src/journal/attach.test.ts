@@ -5,7 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { logRows } from '../../test/conformance/site-log.ts';
-import { sharedLog, openMemorySiteLog } from '../adapters/memory/site-log.ts';
+import { sharedLog, openMemorySiteLog } from '../../test/support/memory-site-log.ts';
 import { sqliteCopyFile } from '../adapters/sqlite/journal-copy.ts';
 import { ServiceError } from '../core/errors.ts';
 import { silent } from '../core/log.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { openMemoryJournal } from '../adapters/memory/journal-store.ts';
-import { sharedLog, openMemorySiteLog } from '../adapters/memory/site-log.ts';
+import { sharedLog, openMemorySiteLog } from '../../test/support/memory-site-log.ts';
 import { ServiceError } from '../core/errors.ts';
 import { silent } from '../core/log.ts';
 import { createModel } from '../pbx/model.ts';

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import type { NodeId } from '@offhook/contract/ids.ts';
 import { logRows } from '../../test/conformance/site-log.ts';
 import { PATIENCE_MS, until } from '../../test/support/until.ts';
-import { sharedLog, openMemorySiteLog } from '../adapters/memory/site-log.ts';
+import { sharedLog, openMemorySiteLog } from '../../test/support/memory-site-log.ts';
 import { sqliteCopyFile } from '../adapters/sqlite/journal-copy.ts';
 import { ServiceError } from '../core/errors.ts';
 import { silent } from '../core/log.ts';

@@ -1,8 +1,8 @@
-import { siteLogConformance } from '../../../test/conformance/site-log.ts';
-import { appendGroups } from '../../../test/support/appender.ts';
-import { ServiceError } from '../../core/errors.ts';
-import { checkOf, firstCheck } from '../../core/row-check.ts';
-import { sharedLog, openMemorySiteLog } from './site-log.ts';
+import { siteLogConformance } from '../conformance/site-log.ts';
+import { appendGroups } from './appender.ts';
+import { ServiceError } from '../../src/core/errors.ts';
+import { checkOf, firstCheck } from '../../src/core/row-check.ts';
+import { sharedLog, openMemorySiteLog } from './memory-site-log.ts';
 
 siteLogConformance('memory', async () => {
   const place = sharedLog();

@@ -1,6 +1,6 @@
-import { checkOf, firstCheck } from '../../core/row-check.ts';
-import type { JournalRow } from '../../ports/journal-store.ts';
-import type { LogHolder, LogState, SiteLog } from '../../ports/site-log.ts';
+import { checkOf, firstCheck } from '../../src/core/row-check.ts';
+import type { JournalRow } from '../../src/ports/journal-store.ts';
+import type { LogHolder, LogState, SiteLog } from '../../src/ports/site-log.ts';
 
 /** Content of a log in memory; several writers may share one, as processes share a database. */
 export interface SharedLog {
@@ -12,7 +12,7 @@ export interface SharedLog {
 }
 export const sharedLog = (): SharedLog => ({ state: null, rows: [], holder: null, until: 0 });
 
-/** A log that ends with the process: for tests and benches. */
+/** A log that ends with the process. */
 export function openMemorySiteLog(shared = sharedLog(), now = (): number => performance.now()): SiteLog {
   const ours = (term: number): LogState | null => (shared.state?.term === term ? shared.state : null);
   return {
