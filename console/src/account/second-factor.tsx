@@ -15,7 +15,7 @@ import {
 import { notifications } from '@mantine/notifications';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Check, Copy, ShieldCheck, ShieldOff, TriangleAlert } from 'lucide-react';
-import { CopyButton } from '../app/copy.tsx';
+import { CopyButton } from '../app/copy.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { ActionIcon, NativeSelect, NavLink, ScrollArea, Text, UnstyledButton } from '@mantine/core';
 import { Check, ChevronRight, Copy } from 'lucide-react';
-import { CopyButton } from '../app/copy.tsx';
+import { CopyButton } from '../app/copy.ts';
 import { wordsOf } from '../app/words.ts';
 import styles from './api.module.css';
 

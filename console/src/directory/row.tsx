@@ -3,7 +3,7 @@ import type { CSSProperties, ReactNode } from 'react';
 import { ActionIcon, Avatar, Button, Menu, Text, UnstyledButton } from '@mantine/core';
 import { Copy, Ellipsis, Mail, Phone, PhoneIncoming, Smartphone, Star } from 'lucide-react';
 import type { Contact } from '@offhook/contract/extensions.ts';
-import { copyText } from '../app/copy.tsx';
+import { copyText } from '../app/copy.ts';
 import { QuietIcon } from '../app/quiet-icon.ts';
 import { formatDateTime, formatSpan, formatTime } from '../app/format.ts';
 import { useRecord } from '../app/live.ts';

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Alert, Button, Code, Group, Modal, Stack } from '@mantine/core';
 import { Check, Copy, TriangleAlert } from 'lucide-react';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
-import { CopyButton } from '../app/copy.tsx';
+import { CopyButton } from '../app/copy.ts';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('people');

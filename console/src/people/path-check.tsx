@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Check, Copy, Download, MonitorCheck, Route } from 'lucide-react';
 import { BROWSER_WAYS } from '@offhook/contract/path-check.ts';
 import type { PathCheckReply, PathResult } from '@offhook/contract/path-check.ts';
-import { CopyButton } from '../app/copy.tsx';
+import { CopyButton } from '../app/copy.ts';
 import { saveFile } from '../admin/save-file.ts';
 import { useChanges } from '../app/changes.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';

@@ -4,7 +4,7 @@ import { Alert, Button, Divider, Group, Loader, Select, Stack, Text, TextInput }
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Copy, Monitor } from 'lucide-react';
 import type { Board, DisplayKey, NewBoard } from '@offhook/contract/boards.ts';
-import { CopyButton } from '../app/copy.tsx';
+import { CopyButton } from '../app/copy.ts';
 import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { formatAgo, formatDateTime } from '../app/format.ts';

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Check, Copy, Phone } from 'lucide-react';
 import { Link } from 'wouter';
 import type { PresenceState, QueueState } from '@offhook/client';
-import { CopyButton } from '../app/copy.tsx';
+import { CopyButton } from '../app/copy.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure, Read } from '../app/states.tsx';
