@@ -97,13 +97,20 @@ function refusedFields({ code, problem }: OffhookError, kind: ConfigKind, key: s
   const own = (problem?.findings ?? []).filter((finding) => finding.kind === kind && finding.key === key);
   return own.map(({ path, detail }): Mistake => ({ path, text: 'refused', detail }));
 }
-/** The changes that save an existing object. */
-function changesOf(put: Extract<ConfigChange, { op: 'put' }>, secrets: Secrets): ConfigChange[] {
+/** The changes that save an object; `etag` is that of an existing one. */
+function changesOf(
+  saved: { readonly kind: ConfigKind; readonly object: Fields },
+  current: AnyObject | null,
+  etag: string,
+  secrets: Secrets,
+): ConfigChange[] {
+  if (current === null) return [{ op: 'create', ...saved }];
+  const put: ConfigChange = { op: 'put', ...saved, key: current.key, create: false, if_match: etag };
   const cleared = Object.entries(secrets).flatMap(([name, { is }]) => (is === 'give' ? [] : [[name, null]]));
   if (cleared.length === 0) return [put];
-  const { kind, key } = put;
   // The reply contains generated secrets only if the patch is the last change.
-  return [put, { op: 'patch', kind, key, patch: Object.fromEntries(cleared) as Fields }];
+  const patch = Object.fromEntries(cleared) as Fields;
+  return [put, { op: 'patch', kind: saved.kind, key: current.key, patch }];
 }
 /** The texts of rules are English here; the service has them in the reader's language. */
 async function translated(
@@ -131,6 +138,16 @@ async function readSaved(
     return sent;
   }
 }
+/** The errors of the fields; new ones move the focus to the first. */
+function useMistakes() {
+  const [mistakes, setMistakes] = useState<readonly Mistake[]>([]);
+  const wrong = (found: readonly Mistake[]): void => {
+    setMistakes(found);
+    const [first] = found;
+    if (first !== undefined) requestAnimationFrame(() => focusField(first.path));
+  };
+  return [mistakes, wrong] as const;
+}
 export function useObjectForm({ kind, current, copy }: Options) {
   const client = useClient();
   const queries = useQueryClient();
@@ -144,7 +161,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
   const [base, setBase] = useState(() => storedOf(kept, { etag: current?.etag ?? '', object: start }));
   const [values, setValues] = useState<Fields>(kept?.values ?? start);
   const [secrets, setSecrets] = useState<Secrets>(typed?.secrets ?? {});
-  const [mistakes, setMistakes] = useState<readonly Mistake[]>([]);
+  const [mistakes, wrong] = useMistakes();
   const [error, setError] = useState<unknown>(null);
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const [busy, setBusy] = useState(false);
@@ -164,7 +181,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
     setSecrets((wishes) => newSecrets(sent.secrets, wishes));
     setConflict(null);
     setError(null);
-    setMistakes([]);
+    wrong([]);
   }
   useEffect(() => {
     if (current === null || current.etag === base.etag) return;
@@ -176,11 +193,6 @@ export function useObjectForm({ kind, current, copy }: Options) {
   }, [current]);
 
   const change = (next: Fields): void => show(next, base);
-  function wrong(found: readonly Mistake[]): void {
-    setMistakes(found);
-    const [first] = found;
-    if (first !== undefined) requestAnimationFrame(() => focusField(first.path));
-  }
   async function refused(caught: unknown): Promise<void> {
     setError(caught);
     if (!(caught instanceof OffhookError)) return;
@@ -196,10 +208,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
     lastSent.current = sent;
     const object = withSecrets(values, secrets);
     setError(null);
-    const saved = { kind, object };
-    const changes: ConfigChange[] = isNew
-      ? [{ op: 'create', ...saved }]
-      : changesOf({ op: 'put', ...saved, key: current.key, create: false, if_match: base.etag }, secrets);
+    const changes = changesOf({ kind, object }, current, base.etag, secrets);
     const own = mistakesOf(kind, object);
     wrong(await translated(client, own, changes));
     if (own.length > 0) return null;
@@ -236,7 +245,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
     undo: (): void => {
       if (current !== null) return adopt(current);
       setValues(start);
-      setMistakes([]);
+      wrong([]);
       setError(null);
       clearDraft();
     },
