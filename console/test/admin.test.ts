@@ -200,6 +200,27 @@ describe('console admin', () => {
     };
     await follow(page);
     await chosen('Import a file', 'offhook.yaml');
+    // The draft changes after the preview was read: the import must not undo what nobody has seen.
+    const { success: _success, ...whole } = (await ask(site(), 'GET', '/export?view=applied')) as object & {
+      success: true;
+    };
+    const buffer = Buffer.from(JSON.stringify(whole));
+    const input = page.locator('input[type=file][aria-label="Import a file"]');
+    await input.setInputFiles({ name: 'all.json', mimeType: 'application/json', buffer });
+    const preview = page.getByRole('dialog', { name: 'Preview of all.json' });
+    const take = preview.getByRole('button', { name: 'Make it the draft' });
+    await until('the preview is read', async () => await take.isEnabled());
+    await ask(site(), 'PATCH', '/queues/support', { wrap_up_seconds: 31 });
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
+    await preview.getByText('The file is merged into the current draft').waitFor();
+    await take.click();
+    await preview.getByRole('alert').getByText('changed by another user').waitFor();
+    const { object } = (await ask(site(), 'GET', '/queues/support')) as {
+      object: { wrap_up_seconds: number };
+    };
+    assert.equal(object.wrap_up_seconds, 31);
+    await preview.getByRole('button', { name: 'Cancel' }).click();
+    await ask(site(), 'DELETE', '/draft');
     await follow(page, '/admin/config/prompts');
     await page.locator('#prompt-language').fill('tr');
     await chosen('Upload set', 'tr.zip');

@@ -139,10 +139,12 @@ function Preview({
   const [, go] = useLocation();
   const [mode, setMode] = useState<'replace' | 'merge'>('replace');
   const preview = useQuery({
-    queryKey: ['config', 'preview', brought, mode],
+    queryKey: ['config-preview', brought, mode],
     queryFn: ({ signal }) => client.config.import(brought.document, { mode, dry_run: 'true' }, { signal }),
     retry: false,
-    staleTime: 0,
+    // The import is of the draft that this preview saw: it is refused once another user has changed the draft.
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
   });
   const take = useOnce({
     mutationFn: (if_match: string) => client.config.import(brought.document, { mode, if_match }),
@@ -151,9 +153,11 @@ function Preview({
       say(t('imported'));
       go(PAGE_PATHS.changes);
     },
-    onError: renew,
+    async onError() {
+      await Promise.all([renew(), preview.refetch()]);
+    },
   });
-  const error = take.error ?? preview.error;
+  const error = take.error ?? preview.error ?? draft.error;
   const findings = error instanceof OffhookError ? (error.problem?.findings ?? []) : [];
   const differs = preview.data?.differs;
   return (
@@ -222,8 +226,8 @@ function Preview({
           </Button>
           <Button
             loading={take.isPending}
-            disabled={differs === undefined}
-            onClick={() => draft.data !== undefined && take.mutate(draft.data.etag)}
+            disabled={preview.data === undefined || preview.isFetching}
+            onClick={() => preview.data !== undefined && take.mutate(preview.data.etag)}
           >
             {t('make_draft')}
           </Button>
