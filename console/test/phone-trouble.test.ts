@@ -1,7 +1,7 @@
 /** What the phone of a page says where it cannot be used. */
 import { before, describe, test } from 'node:test';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { REFUSE, button, contextOf, openPanel, panel, phoneOf } from './phone-rig.ts';
+import { REFUSE, button, contextOf, panel, phoneOf } from './phone-rig.ts';
 import { assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
 
 describe('phone trouble', () => {
@@ -27,9 +27,10 @@ describe('phone trouble', () => {
     const before = `Object.defineProperty(navigator, 'mediaDevices', { value: undefined });
       navigator.permissions.query = () => Promise.resolve({ state: 'denied' });`;
     const context = await contextOf(browser(), { before });
-    const page = await consoleOf(site(), browser(), '1012', { context, path: '/directory' });
-    await openPanel(page);
-    await button(page, 'Switch the phone on').click();
+    const page = await consoleOf(site(), browser(), '1003', { context, path: '/desk' });
+    await page.getByRole('button', { name: 'Use the phone of this page' }).click();
+    // The reason is shown at once, though the phone was switched on beside its folded panel.
+    await panel(page).getByRole('alert').waitFor();
     await page.getByRole('button', { name: 'Phone: not available' }).waitFor();
     await button(page, 'Phone settings').click();
     await button(page, 'Switch the phone off').click();

@@ -277,9 +277,9 @@ export function PhonePanel({ open, asked, onOpen }: PhonePanelProps): ReactNode 
   }, [ringing, placed, onDesk, onOpen]);
   const { trouble } = state;
   useEffect(() => {
-    // A failed step is reported here, wherever it was begun.
-    if (trouble !== null) onOpen(true);
-  }, [trouble, onOpen]);
+    // A failed step is reported here, wherever it was begun, and a refusal of the phone that was switched on at the desk.
+    if (trouble !== null || (status.is === 'refused' && phone.clicked)) onOpen(true);
+  }, [trouble, status.is, onOpen]);
   // Runs after the effects of the children.
   useEffect(() => {
     asked.current = false;

@@ -31,6 +31,8 @@ let settings: PhoneSettings | null = null;
 let person: Person | null = null;
 let core: Softphone | null = null;
 let channel: BroadcastChannel | null = null;
+/** True once the person switched the phone on, or tried it again, on this page. */
+let clicked = false;
 /** Ends this tab's wait for the phone, or its phone. */
 let ending: AbortController | null = null;
 const listeners = new Set<Listener>();
@@ -187,6 +189,7 @@ export const phone = {
   /** The session is over: no further calls arrive, running ones continue. */
   retire: (): void => core?.retire(),
   switchOn(): void {
+    clicked = true;
     change({ on: true });
     // Before any await, because browsers ask only during a click.
     void askToNotify();
@@ -196,8 +199,13 @@ export const phone = {
     change({ on: false });
     finish();
   },
+  /** True if the person started the phone on this page: a refusal is shown at once. */
+  get clicked(): boolean {
+    return clicked;
+  },
   /** Starts the phone again after a failure. */
   retry(): void {
+    clicked = true;
     finish();
     begin();
   },
