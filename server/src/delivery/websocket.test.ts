@@ -445,7 +445,7 @@ test('stream - a ticket opens one connection, for 30 seconds, while its session 
 test('stream - one person may have so many streams, whatever the transport', async (t) => {
   const rig = await streamRig(t, { perPerson: 3 });
   const clients = [await rig.open('user'), await rig.open('user')];
-  const waiting = fetch(`${rig.base}/api/v1/events/poll?topics=presence&cursor=0&wait=5`, {
+  const waiting = fetch(`${rig.base}/api/v1/events/poll?topics=presence&cursor=0&wait=60`, {
     headers: { authorization: 'Bearer token-user' },
   });
   await until('all three', () => rig.figure('offhook_stream_clients') === 3);
