@@ -158,7 +158,7 @@ if (DISK === undefined) {
             // Built from cut call records first, and amended from the journal 10 s after its end.
             return lost || (seen.length === 1 && seen[0]!.disposition === 'answered');
           },
-          { ms: 40_000, seen: () => seen.map((c) => [c.id, c.state, c.disposition, c.observed]) },
+          { seen: () => seen.map((c) => [c.id, c.state, c.disposition, c.observed]) },
         );
         for (const { id, talk_seconds } of seen) {
           assert.ok(

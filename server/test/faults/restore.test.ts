@@ -143,7 +143,7 @@ async function subscribed(site: Site, n: number): Promise<Reader> {
       await until(
         'the stream to be where the journal is',
         () => stream.state === 'live' && (stream.cursor?.seq ?? 0) >= newest,
-        { ms: 40_000, seen: () => ({ state: stream.state, cursor: stream.cursor, newest, heard }) },
+        { seen: () => ({ state: stream.state, cursor: stream.cursor, newest, heard }) },
       );
       return gaps.shift() ?? null;
     },

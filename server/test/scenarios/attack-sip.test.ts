@@ -7,7 +7,7 @@ import { registerPhone } from '../support/phone.ts';
 import { statusOf } from '../../src/adapters/asterisk/phone/message.ts';
 import { openTransport, randomTag } from '../../src/adapters/asterisk/phone/transport.ts';
 import type { Dialog, SipTransport } from '../../src/adapters/asterisk/phone/transport.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
 describe('attacks over SIP', () => {
@@ -185,7 +185,7 @@ describe('attacks over SIP', () => {
         const found = body.entries;
         return found.reduce((all, row) => all + row.detail['requests']!, 0) >= 600 && found;
       },
-      { ms: 75_000, every: 1_000 },
+      { ms: 3 * PATIENCE_MS, every: 1_000 },
     );
     assert.ok(rows.length <= 3, JSON.stringify(rows));
     assert.ok(
@@ -258,7 +258,7 @@ describe('attacks over SIP', () => {
           const now = await readiness();
           return now.status === 503 && now.checks['sip'] === 'failing' && now;
         },
-        { ms: 40_000, every: 500 },
+        { every: 500 },
       );
       assert.equal(red.checks['engine'], 'ok', 'the manager answers');
       assert.match(red.details['sip']!, /no answer/);

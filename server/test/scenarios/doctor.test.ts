@@ -45,7 +45,7 @@ describe('doctor', async () => {
         [path.join(REPOSITORY, 'server/src/programs/doctor-cli.ts'), ...args],
         {
           env: { ...process.env, OFFHOOK_DATA: site().dataDir, OFFHOOK_LISTEN: listen },
-          timeout: 120_000,
+          timeout: 5 * PATIENCE_MS,
         },
         (error, stdout, stderr) => done({ code: Number(error?.code ?? 0), text: stdout + stderr }),
       );

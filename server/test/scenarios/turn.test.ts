@@ -48,7 +48,7 @@ async function checkOf(site: Site): Promise<string> {
 }
 
 /** Less than the life of a relay that nobody ends, ten minutes. */
-const RELAY_MS = 20_000;
+const RELAY_MS = 60_000;
 
 describe('turn', () => {
   const browser = useBrowser();

@@ -8,6 +8,7 @@ import { extensions, prepareCompany } from './company.ts';
 import { ADDRESSES, blockAtHome, inNet } from './nets/nets.ts';
 import { freePort, freeRange } from './ports.ts';
 import { REPOSITORY } from './sources.ts';
+import { PATIENCE_MS } from './until.ts';
 import { useSite } from './use-site.ts';
 
 const DOCTOR = path.join(REPOSITORY, 'server/src/programs/doctor-cli.ts');
@@ -22,8 +23,11 @@ interface Ended {
 const run = (command: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> =>
   new Promise((done) => {
     const [program = '', ...args] = command;
-    execFile(program, args, { env: { ...process.env, ...env }, timeout: 120_000 }, (error, stdout, stderr) =>
-      done({ code: Number(error?.code ?? 0), text: stdout + stderr }),
+    execFile(
+      program,
+      args,
+      { env: { ...process.env, ...env }, timeout: 5 * PATIENCE_MS },
+      (error, stdout, stderr) => done({ code: Number(error?.code ?? 0), text: stdout + stderr }),
     );
   });
 /** Ports of TLS, TURN, its relays and HTTPS that are free here. */

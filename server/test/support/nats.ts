@@ -9,7 +9,7 @@ import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node'
 import { SETTINGS } from '../../src/boot/settings.ts';
 import { makeNatsServer } from '../../src/boot/nats-server.ts';
 import { freePort } from './ports.ts';
-import { until } from './until.ts';
+import { PATIENCE_MS, until } from './until.ts';
 
 /** A real server for a test, on a free loopback port, removed with the test. */
 export interface TestNats extends AsyncDisposable {
@@ -38,7 +38,7 @@ export async function startNats(config = '', access: ConnectionOptions = {}): Pr
   const open = async () => {
     const connection = await connect({
       servers: url.replace('nats://', ''),
-      timeout: 2_000,
+      timeout: PATIENCE_MS,
       reconnect: false,
       ...access,
     });

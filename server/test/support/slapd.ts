@@ -4,6 +4,7 @@ import { Attribute, Change, Client } from 'ldapts';
 import { issueCertificate } from '../../src/adapters/certificates/local-authority.ts';
 import { keepServer, packagesFor } from './package-server.ts';
 import { freePort } from './ports.ts';
+import { PATIENCE_MS } from './until.ts';
 
 const BASE = 'dc=example,dc=com';
 const ADMIN = `cn=admin,${BASE}`;
@@ -43,7 +44,7 @@ export async function startSlapd(t: { after(end: () => Promise<void>): void }) {
   const address = `ldap://127.0.0.1:${port}`;
   const secure = `ldaps://127.0.0.1:${securePort}`;
   const as = async <T>(work: (client: Client) => Promise<T>): Promise<T> => {
-    const client = new Client({ url: address, timeout: 10_000 });
+    const client = new Client({ url: address, timeout: PATIENCE_MS });
     try {
       await client.bind(ADMIN, PASSWORD);
       return await work(client);
