@@ -21,27 +21,17 @@ import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
 import { assertFollowed, followersOf, rowsOf } from '../support/server-faults.ts';
 import type { Follower } from '../support/server-faults.ts';
-import { stalledMs } from '../support/pressure.ts';
 import { openSse } from '../support/sse-client.ts';
 import { until } from '../support/until.ts';
 import { openWs } from '../support/ws-client.ts';
 import type { WsClient } from '../support/ws-client.ts';
 
-/**
- * Limit of a failover, from the fault to a call between phones of the other node, not counting the time in which programs waited for
- * a processor or a disk of this machine: beside other tests that is most of it.
- */
-const FAILOVER_MS = 15_000;
-/** Limit with that time. */
-const LOADED_MS = 45_000;
-/** Parts of a failover by the clock of the machine, which is the database's too: the lease, and the standby's next question for it. */
+/** Lease of the site by the clock of the machine, which is the database's too. The bench (P34) measures the time of a failover. */
 const LEASE_MS = 10_000;
-const QUESTION_MS = 1_000;
 
-/** Begin of a fault: what the database knew of the lease, and how far this machine had stalled. */
+/** Begin of a fault, and what the database knew of the lease. */
 interface Fault {
   readonly at: number;
-  readonly stalled: number;
   /** End of the lease of the node that leads. */
   readonly leased: number;
 }
@@ -125,7 +115,7 @@ describe('nodes', () => {
       url,
       'select extract(epoch from until)::float8 * 1000 as leased from offhook_log',
     );
-    return { at: Date.now(), stalled: stalledMs(), leased: Number(log?.['leased']) };
+    return { at: Date.now(), leased: Number(log?.['leased']) };
   };
   /** Moments after `since` at which this node took the site and was ready, from its log. */
   const tookOver = async ({ site }: TestNode, since: number): Promise<{ took: number; ready: number }> => {
@@ -149,21 +139,14 @@ describe('nodes', () => {
     await using two = await node.phone('1008');
     const made = await call(one, two);
     const ms = Date.now() - fault.at;
-    const stalled = stalledMs() - fault.stalled;
     await made.hangup();
     const { took, ready } = await tookOver(node, fault.at);
     const leased = fault.leased - fault.at;
-    const parts = { lease_left: leased, took, took_over: ready - took, called: ms - ready, all: ms, stalled };
+    const parts = { lease_left: leased, took, took_over: ready - took, called: ms - ready, all: ms };
     const shown = Object.entries(parts).map(([name, part]) => `${name} ${Math.round(part)}`);
     t.diagnostic(`${what}, in ms: ${shown.join(', ')}`);
     assert.ok(leased <= LEASE_MS, 'the lease ends ten seconds after it was renewed at the latest');
     if (lapse) assert.ok(took >= leased - 1, 'no node takes the site while another one may hold it');
-    if (lapse)
-      assert.ok(took - leased < QUESTION_MS + 500 + stalled, `taken ${took - leased} ms after it was free`);
-    assert.ok(
-      ms - stalled < FAILOVER_MS && ms < LOADED_MS,
-      `${Math.round(ms)} ms, ${Math.round(stalled)} of them stalled`,
-    );
   }
   const rows = () => rowsOf(server, url);
   const events = async () =>
