@@ -24,9 +24,6 @@ import { sipProxyFor } from '../support/sip-proxy.ts';
 import type { TestSipProxy } from '../support/sip-proxy.ts';
 import { until } from '../support/until.ts';
 
-/** From the new leader's readiness to a call between phones that did nothing; a loaded machine takes longer than a second or two. */
-const CALLABLE_MS = 15_000;
-
 describe('sip proxy', () => {
   /** Everything that is open, phones first: they say goodbye through the proxy, also where a test has failed. */
   const stack = new AsyncDisposableStack();
@@ -120,7 +117,6 @@ describe('sip proxy', () => {
     await call(byTls, caller);
     await call(caller, byTls);
     t.diagnostic(`${what}: a call ${Math.round(ms)} ms after the node was ready`);
-    assert.ok(ms < CALLABLE_MS, `${Math.round(ms)} ms`);
     assert.match(await node.site.engineCli('pjsip show contacts'), /1008\/sip:1008@/);
   }
 

@@ -74,7 +74,7 @@ describe('agent machine', () => {
     await ask(zoe, 'wrap-up', { finish: true });
     await inEngine(site(), 'support', '1003', /^(?!.*paused:)/);
     const next = await phone.incoming();
-    assert.ok(Date.now() < Date.parse(wrapping.deadline ?? ''), 'rung before the wrap-up would have ended');
+    assert.ok(Date.now() < Date.parse(extended.deadline ?? ''), 'rung before the wrap-up would have ended');
     next.ring();
     await next.answer();
     await is(zoe, 'talking');

@@ -17,11 +17,12 @@ describe('agent pause', () => {
     await using phone = await site().phone('1003');
     const zoe = await site().person('1003');
     await statusIs(zoe, 'READY', '');
+    const asked = Date.now();
     const paused = await zoe.agent('pause', { reason: 'Lunch' });
     assert.equal(paused.is_paused, true);
     assert.equal(paused.pause_reason, 'lunch');
     assert.equal(paused.status_key, 'PAUSED');
-    assert.ok(Date.now() - Date.parse(paused.pause_start!) < 50_000);
+    assert.ok(Date.parse(paused.pause_start!) > asked - 1_000);
     await inEngine(site(), 'support', '1003', /paused:lunch/);
     await inEngine(site(), 'sales', '1003', /paused:lunch/);
 

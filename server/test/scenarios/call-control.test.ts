@@ -330,12 +330,10 @@ describe('call control', () => {
       ['hold', {}, [hanako, mine]],
       ['transfer', { kind: 'attended', to: '1004' }, [mine, mine]],
     ] as const) {
-      const began = Date.now();
       const both = await Promise.allSettled(who.map((one) => ask(site(), one, `/${call}/${verb}`, body)));
       const first = both.findIndex((r) => r.status === 'fulfilled');
       const other = both[1 - first]!;
       assert.ok(other.status === 'rejected' && refusal(409, 'wrong_call_state')(other.reason), verb);
-      assert.ok(Date.now() - began < 30_000, `${verb} is refused promptly`);
       const back = verb === 'hold' ? 'retrieve' : 'transfer/cancel';
       await ask(site(), who[first]!, `/${call}/${back}`);
     }

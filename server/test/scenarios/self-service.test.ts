@@ -83,10 +83,8 @@ describe('self-service', () => {
     });
   /** Calls the number and checks that `by` rings first. */
   async function rings(caller: Phone, number: string, by: Phone): Promise<void> {
-    const began = performance.now();
     const call = await caller.invite(number);
     const there = await by.incoming();
-    assert.ok(performance.now() - began < 10_000, `${performance.now() - began} ms`);
     await there.answer();
     await call.answered();
     await call.hangup();
@@ -212,13 +210,11 @@ describe('self-service', () => {
     socket.send({ op: 'subscribe', id: 's1', topics: ['presence/1007'] });
     await socket.next('subscribed');
     const hears = async (word: string): Promise<void> => {
-      const began = performance.now();
       for (;;) {
         const frame = await socket.next('event');
         const { type, data } = frame.event as { type: string; data: { personal?: string } };
         if (type === 'presence.changed' && data.personal === word) break;
       }
-      assert.ok(performance.now() - began < 10_000);
     };
     const call = await owner.invite('*78');
     await hears('dnd');
