@@ -53,7 +53,7 @@ export const ConnectorId = z.strictObject({
 export const ConnectorState = z
   .enum(['ready', 'away', 'disconnected', 'broken', 'disabled'])
   .describe(
-    '`away`: the system does not answer, or asks to wait. `disconnected`: it does not accept the sign-in any more. `broken`: the file has an error. While it is none of `ready`, entries wait and none is lost.',
+    '`ready`: the system answers; if entries fail nevertheless, `words` says so. `away`: the system does not answer, or asks to wait. `disconnected`: it does not accept the sign-in any more. `broken`: the file has an error. While it is none of `ready`, entries wait and none is lost.',
   );
 export type ConnectorState = z.infer<typeof ConnectorState>;
 export const EntryState = z
@@ -105,7 +105,7 @@ export const Connector = z
     verbs: z.array(z.string()).describe('What the file can do, e.g. `lookup`, `entry`.'),
     enabled: z.boolean(),
     state: ConnectorState,
-    words: z.string().nullable().describe('Why it is not ready.'),
+    words: z.string().nullable().describe('Why it is not ready, or why its due entries fail although it is.'),
     since: z.string().nullable().describe('Since when it is not ready.'),
     next_attempt_at: z.string().nullable(),
     from: z.string().describe('Conversations that began before this moment get no entry.'),

@@ -143,7 +143,7 @@ export class Attacher {
     const subject = this.#subjectOf(entry, conversation, recording);
     if (this.#loop.closed) return;
     if (doubt === 'find') return this.#find(row, subject, isFirst);
-    if (row.task === 'remove') return this.#remove(row, entry, subject);
+    if (row.task === 'remove') return this.#remove(row, entry, subject, isFirst);
     const stands = row.remote_id !== null;
     const isStored = recording?.state === 'stored';
     if (stands || !isStored) {
@@ -165,7 +165,7 @@ export class Attacher {
       await this.#put(row, (now) => ledger.unneeded(now, now.wanted_change, 'not_wanted', words));
       return;
     }
-    await this.#send(row, () => attachments.create(subject, audio, this.#loop.broken));
+    await this.#send(row, () => attachments.create(subject, audio, this.#loop.broken), isFirst);
   }
   /** Audio of a row; null if there is no file, undefined if it cannot be read now, so that the row waits. */
   async #open(row: Entry): Promise<OpenAudio | null | undefined> {
@@ -194,10 +194,10 @@ export class Attacher {
     else if (isFirst) await this.#count(row, result);
     else leave(result);
   }
-  async #remove(row: Entry, entry: Entry, subject: AttachSubject): Promise<void> {
+  async #remove(row: Entry, entry: Entry, subject: AttachSubject, isFirst: boolean): Promise<void> {
     const { attachments, clock } = this.#parts;
-    if (attachments.removes)
-      return this.#send(row, () => attachments.remove(row.remote_id!, subject, this.#loop.broken));
+    const remove = () => attachments.remove(row.remote_id!, subject, this.#loop.broken);
+    if (attachments.removes) return this.#send(row, remove, isFirst);
     // The system deleted the copy with its entry.
     if (entry.state === 'removed') {
       await this.#put(row, (now) => ledger.removed(now, clock.now()));
@@ -211,6 +211,7 @@ export class Attacher {
     request: () => Promise<
       ConnectorFailure | { readonly kind: 'done'; readonly value: { readonly id: string } | null }
     >,
+    isFirst: boolean,
   ): Promise<void> {
     const { store, clock, log, chance, audit, connector } = this.#parts;
     const detail = { recording: read.recording, conversation: read.conversation };
@@ -234,16 +235,20 @@ export class Attacher {
     const outcome: Outcome =
       result.kind === 'done' ? { kind: 'done', id: result.value?.id ?? row.remote_id } : result;
     const sent = { change: row.wanted_change, hash: '', doubtful: read.state === 'unknown' };
+    let stored: Entry | undefined;
     await untilDone(
       'storing the result of a recording',
-      () =>
-        store.decide(row.id, (now) =>
+      async () => {
+        stored = await store.decide(row.id, (now) =>
           ledger.settled(now, outcome, sent, this.#abilities, { now: clock.now(), chance: chance() }),
-        ),
+        );
+      },
       { clock, log, signal: this.#loop.broken },
     );
-    if (result.kind !== 'done' && result.kind !== 'refused' && !this.#loop.broken.aborted)
-      this.#parts.leave(result);
+    if (result.kind === 'done' || result.kind === 'refused' || this.#loop.broken.aborted) return;
+    // The check signs in, too, so a recording that is rejected right after it has a failure of its own.
+    if (result.kind === 'disconnected' && isFirst && stored !== undefined) await this.#count(stored, result);
+    else this.#parts.leave(result);
   }
   async #put(
     read: Entry,

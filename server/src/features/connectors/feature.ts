@@ -54,7 +54,7 @@ export interface Connectors {
   begin(): Promise<void>;
   onDomainEvent(event: DomainEvent): void;
   gauges(to: Gauges): void;
-  /** Connectors that cannot deliver now, in words. */
+  /** Connectors that cannot deliver now, or whose due entries all fail, in words. */
   troubles(): readonly string[];
   close(): Promise<void>;
 }
@@ -97,7 +97,11 @@ export async function createConnectors(options: ConnectorsOptions): Promise<Conn
     },
     gauges(to) {
       to.gauge('offhook_connectors', 'Connectors of the site.', () => service.running.length);
-      to.gauge('offhook_connectors_away', 'Connectors that cannot deliver now.', () => stopped().length);
+      to.gauge(
+        'offhook_connectors_away',
+        'Connectors that cannot deliver now.',
+        () => stopped().filter(({ keeper }) => keeper?.away?.answers !== true).length,
+      );
       to.gauge('offhook_connectors_push_waiting', 'Live messages to connected systems that wait.', () =>
         total(({ waiting }) => waiting),
       );

@@ -38,6 +38,8 @@ export interface KeeperOptions extends KeeperDeps {
 /** Why a connector sends nothing now. */
 export interface Away {
   readonly state: Extract<ConnectorState, 'away' | 'disconnected'>;
+  /** True if the last check succeeded, so that the system answers and only entries fail. */
+  readonly answers: boolean;
   readonly words: string;
   readonly since: number;
   /** Time of the last failure, and of the next check. */
@@ -52,6 +54,8 @@ const POLL_MS = 60_000;
 /** Number of due entries that are read at once, so that a backlog is not read again for each entry. */
 const READ_AHEAD = 30;
 
+/** Request of an entry that failed: a search before it, or the request of its task. */
+type Failing = 'search' | 'send';
 /** Position in the feed of changes, and the time from which entries may exist in the system already. */
 type Position = Pick<ConnectorRow, 'cursor' | 'doubt_ms'>;
 const isFailure = (value: About | AboutFailure | null): value is AboutFailure =>
@@ -86,11 +90,14 @@ export class EntryKeeper {
   #checked = false;
   /**
    * Entries that failed right after a check, so that others go first. Their failure counts as an attempt once the system
-   * has processed a request for another entry; if all due entries fail, the system is away.
+   * has processed such a request for another entry; if all due entries fail, all wait.
    */
-  readonly #passed = new Map<number, { readonly row: Entry; readonly failure: ConnectorFailure }>();
-  /** Number of times, one after the other, that all due entries failed. */
-  #rounds = 0;
+  readonly #passed = new Map<
+    number,
+    { readonly row: Entry; readonly failure: ConnectorFailure; readonly at: Failing }
+  >();
+  /** Number of times, one after the other, that all due entries failed, the first one at this request. */
+  readonly #rounds = { search: 0, send: 0 };
   /** Error of an entry in progress, for the loop. */
   #thrown: { readonly error: unknown } | null = null;
 
@@ -276,7 +283,7 @@ export class EntryKeeper {
     if (this.#loop.broken.aborted) return false;
     this.#isChecked(checked.kind === 'done');
     if (checked.kind === 'done') return true;
-    this.#stayAway(checked);
+    this.#stayAway(checked, false);
     return false;
   }
   /** After a check. A failed one explains earlier failures of entries, which then do not count. */
@@ -286,20 +293,25 @@ export class EntryKeeper {
     else this.#passed.clear();
     this.#attacher?.isChecked(works);
   }
-  /** Several concurrent entries may fail; only the first failure counts. */
-  #leave(failure: ConnectorFailure): void {
+  /** Several concurrent entries may fail; only the first failure counts. `isKnown`: the entry has failed on its own before. */
+  #leave(failure: ConnectorFailure, isKnown = false): void {
     this.#room = 1;
     // The failed entry is the first one after the next check.
     this.#ahead = [];
-    if (this.#away === null) this.#stayAway(failure);
+    const fails = isKnown || this.#passed.size > 0 || this.#failedRounds > 0;
+    if (this.#away === null) this.#stayAway(failure, fails && failure.retry_after_seconds === null);
   }
-  #stayAway({ kind, words, retry_after_seconds }: ConnectorFailure): void {
+  get #failedRounds(): number {
+    return Math.max(this.#rounds.search, this.#rounds.send);
+  }
+  #stayAway({ kind, words, retry_after_seconds }: ConnectorFailure, answers: boolean): void {
     const now = this.#deps.clock.now();
-    const failures = (this.#away?.failures ?? this.#rounds) + 1;
+    const failures = (this.#away?.failures ?? this.#failedRounds) + 1;
     const step = Math.min(failures, AWAY_SECONDS.length);
     this.#away = {
       state: kind === 'disconnected' ? 'disconnected' : 'away',
-      words,
+      answers,
+      words: answers ? `entries fail although the check succeeds: ${words}` : words,
       since: this.#away?.since ?? now,
       at: now,
       until: now + retryDelay(AWAY_SECONDS, step, retry_after_seconds, this.#deps.chance())!,
@@ -318,13 +330,14 @@ export class EntryKeeper {
     }
     const about = await aboutOf(row, this.#about, this.#loop.broken);
     if (this.#loop.closed) return;
-    if (isFailure(about)) return about.whole ? this.#leave(about) : this.#failed(row, about, isFirst);
-    if (about?.searched) await this.#works();
+    if (isFailure(about))
+      return about.whole ? this.#leave(about) : this.#failed(row, about, isFirst, 'search');
+    if (about?.searched) await this.#works('search');
     await this.#attacher?.want(row, about?.words === null ? about.conversation : null);
     if (doubt === 'find') return this.#find(row, about, isFirst);
     if (about === null || about.words !== null) {
       const words = about?.words ?? 'the conversation is gone';
-      if (row.task === 'remove' && row.remote_id !== null) return this.#send(row, about);
+      if (row.task === 'remove' && row.remote_id !== null) return this.#send(row, about, isFirst);
       if (row.remote_id === null) {
         await this.#put(row, (now) => ledger.unneeded(now, now.wanted_change, 'not_wanted', words));
         return;
@@ -334,34 +347,41 @@ export class EntryKeeper {
     }
     const stands = row.task === 'update' && (!this.#abilities.update || about.hash === row.sent_hash);
     if (stands) await this.#put(row, (now) => ledger.unneeded(now, about.change, 'sent', null));
-    else await this.#send(row, about);
+    else await this.#send(row, about, isFirst);
   }
   #put(read: Entry, decide: (row: Entry) => Entry): Promise<Entry | null> {
     return this.#deps.store.decideAs(read, decide);
   }
-  /** A request before the one of the entry's task failed. */
-  async #failed(row: Entry, failure: ConnectorFailure, isFirst: boolean): Promise<void> {
-    if (failure.kind !== 'refused' && !isFirst) this.#leave(failure);
+  /** A request of the entry failed without counting as an attempt. */
+  async #failed(row: Entry, failure: ConnectorFailure, isFirst: boolean, at: Failing): Promise<void> {
     // An earlier attempt counted, so the entry has failed while the system worked.
-    else if (failure.kind === 'refused' || row.attempts > 0) await this.#count(row, failure);
-    else this.#passed.set(row.id, { row, failure });
+    const isKnown = row.attempts > 0;
+    if (failure.kind !== 'refused' && !isFirst) this.#leave(failure, isKnown);
+    else if (failure.kind === 'refused' || isKnown) await this.#count(row, failure);
+    else this.#passed.set(row.id, { row, failure, at });
   }
   async #count(row: Entry, failure: ConnectorFailure): Promise<void> {
     const { clock, chance } = this.#deps;
     await this.#put(row, (now) => ledger.unprepared(now, failure, { now: clock.now(), chance: chance() }));
   }
-  /** The system processed a request for an entry, so those that were passed over have failures of their own. */
-  async #works(): Promise<void> {
-    this.#rounds = 0;
-    const passed = [...this.#passed.values()];
-    this.#passed.clear();
-    for (const { row, failure } of passed) await this.#count(row, failure);
+  /**
+   * The system processed a request for an entry, so those that were passed over have failures of their own, except those
+   * that could not be sent after a search that succeeds, too.
+   */
+  async #works(at: Failing): Promise<void> {
+    this.#rounds.search = 0;
+    if (at === 'send') this.#rounds.send = 0;
+    for (const passed of [...this.#passed.values()]) {
+      if (at === 'search' && passed.at === 'send') continue;
+      this.#passed.delete(passed.row.id);
+      await this.#count(passed.row, passed.failure);
+    }
   }
-  /** All due entries failed, so the system may be away although its check succeeds: they wait in their order. */
+  /** All due entries failed, so the system may refuse any although its check succeeds: they wait in their order. */
   #allFailed(): void {
     const [first] = this.#passed.values();
     this.#passed.clear();
-    this.#rounds += 1;
+    this.#rounds[first!.at] += 1;
     this.#leave(first!.failure);
   }
   async #find(row: Entry, about: About | null, isFirst: boolean): Promise<void> {
@@ -370,16 +390,16 @@ export class EntryKeeper {
     const result = await this.#entries.find(subject, this.#loop.broken);
     if (this.#loop.broken.aborted) return;
     if (result.kind !== 'done') {
-      if (result.kind !== 'refused') return this.#failed(row, result, isFirst);
+      if (result.kind !== 'refused') return this.#failed(row, result, isFirst, 'search');
       await this.#put(row, (now) =>
         ledger.uncertain(now, `the search for the entry was refused: ${result.words}`),
       );
       return;
     }
-    await this.#works();
+    await this.#works('search');
     await this.#put(row, (now) => ledger.found(now, result.value?.id ?? null, clock.now()));
   }
-  async #send(read: Entry, about: About | null): Promise<void> {
+  async #send(read: Entry, about: About | null, isFirst: boolean): Promise<void> {
     const { store, clock, log, chance } = this.#deps;
     const { subject, change, hash } = about ?? {
       subject: emptySubject(read),
@@ -390,22 +410,28 @@ export class EntryKeeper {
     const row = await this.#put(read, (now) => ledger.claimed({ ...now, customer_id }, clock.now()));
     if (row === null) return;
     const outcome = await this.#request(row, subject);
+    let stored: Entry | undefined;
     // Also stored while the keeper closes, because a missing result would leave the entry in doubt.
     await untilDone(
       'storing the result of an entry',
-      () =>
-        store.decide(row.id, (now) => {
+      async () => {
+        stored = await store.decide(row.id, (now) => {
           const at = { now: clock.now(), chance: chance() };
           const sent = { change, hash, doubtful: read.state === 'unknown' };
           return ledger.settled(now, outcome, sent, this.#abilities, at);
-        }),
+        });
+      },
       { clock, log, signal: this.#loop.broken },
     );
     this.#attacher?.wake();
     if (outcome.kind === 'done') {
-      await this.#works();
+      await this.#works('send');
       if (this.#away === null) this.#room = this.#most;
-    } else if (outcome.kind !== 'refused' && !this.#loop.broken.aborted) this.#leave(outcome);
+    } else if (outcome.kind === 'refused' || this.#loop.broken.aborted) return;
+    // It did not count as an attempt. The check signs in, too, so an entry that fails right after it is to blame itself.
+    else if (outcome.kind === 'disconnected' && stored !== undefined)
+      await this.#failed(stored, outcome, isFirst, 'send');
+    else this.#leave(outcome, read.attempts > 0);
   }
   async #request({ task, remote_id }: Entry, subject: EntrySubject): Promise<Outcome> {
     const signal = this.#loop.broken;

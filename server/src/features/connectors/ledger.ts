@@ -184,8 +184,8 @@ export function settled(
     if (PARK_ON.has(outcome.status)) return ended(answered, outcome.words);
     return later(answered, outcome.retry_after_seconds, { now, chance });
   }
-  // The system did nothing and the whole connector waits, so this attempt does not count.
-  if (outcome.kind === 'disconnected') return { ...answered, attempts: row.attempts - 1, next_at: now };
+  // The system did nothing and the whole connector waits, so this attempt does not count, and the row keeps its order.
+  if (outcome.kind === 'disconnected') return { ...answered, attempts: row.attempts - 1 };
   if (outcome.kind === 'unsent') return later(answered, outcome.retry_after_seconds, { now, chance });
   if (task !== 'create') return later(answered, null, { now, chance });
   const { once, settle_seconds } = abilities;

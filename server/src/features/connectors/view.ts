@@ -19,9 +19,15 @@ export function connectorOf(
     secrets: Object.keys(row.secrets),
     verbs: file === null ? [] : verbsOf(file),
     enabled: row.enabled,
-    state: !row.enabled ? 'disabled' : session === null ? 'broken' : (away?.state ?? 'ready'),
+    state: !row.enabled
+      ? 'disabled'
+      : session === null
+        ? 'broken'
+        : away === null || away.answers
+          ? 'ready'
+          : away.state,
     words: words ?? away?.words ?? null,
-    since: rfc3339OrNull(away?.since ?? null),
+    since: rfc3339OrNull(away === null || away.answers ? null : away.since),
     next_attempt_at: rfc3339OrNull(away?.until ?? null),
     from: rfc3339(row.from_ms),
     entries: {
