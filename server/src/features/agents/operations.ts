@@ -69,7 +69,7 @@ export function agentOperations(
     handlers: {
       list: ({ caller }, { query }) => agents.list(caller, query),
       get: ({ caller }, { params }) => agents.one(caller, params.extension),
-      pauseReasons: () => ({ success: true, pause_reasons: [...agents.reasons()] }),
+      pauseReasons: () => ({ pause_reasons: [...agents.reasons()] }),
       login: (actor, { params, body }) =>
         changed(actor, params.extension, () => ({ kind: 'login', queue: queueOf(body.queue) })),
       logout: (actor, { params, body }) =>
@@ -91,7 +91,7 @@ export function agentOperations(
         if ('finish' in body)
           return changed(actor, extension, () => ({ kind: 'finish_wrap_up', queue: null }));
         const message = await service.extendWrapUp(by, extension, body.extend_seconds);
-        return { success: true, message, agent: agentOf(deps, extension) };
+        return { message, agent: agentOf(deps, extension) };
       },
       /** POST /api/cc_actions/agent.php (wire.md section 5). */
       act({ caller: { extension, username, level }, ip }, { body }) {

@@ -5,6 +5,6 @@ import type { AuditTrail } from './service.ts';
 export const auditOperations = (audit: AuditTrail): Served<typeof operations> => ({
   operations,
   handlers: {
-    list: async (_, { query }) => ({ success: true, ...(await audit.page(query)) }),
+    list: (_, { query }) => audit.page(query),
   },
 });

@@ -10,13 +10,13 @@ const tagOf = ({ version }: Board): string => `"${version}"`;
 export const boardOperations = (boards: Boards): Served<typeof operations> => ({
   operations,
   handlers: {
-    list: ({ caller }) => ({ success: true, boards: boards.list(caller) }),
+    list: ({ caller }) => ({ boards: boards.list(caller) }),
     get({ caller, reply }, { params }) {
       const board = boards.one(caller, Number(params.id));
       reply.header('etag', tagOf(board));
-      return { success: true, board };
+      return { board };
     },
-    create: async (actor, { body }) => ({ success: true, board: await boards.create(actor, body) }),
+    create: async (actor, { body }) => ({ board: await boards.create(actor, body) }),
     async replace(exchange, { params, body }) {
       const board = await boards.replace(
         exchange,
@@ -25,23 +25,15 @@ export const boardOperations = (boards: Boards): Served<typeof operations> => ({
         versionsOf(exchange.request.headers['if-match']),
       );
       exchange.reply.header('etag', tagOf(board));
-      return { success: true, board };
+      return { board };
     },
-    async remove(exchange, { params }) {
-      await boards.remove(exchange, Number(params.id), versionsOf(exchange.request.headers['if-match']));
-      return { success: true };
-    },
+    remove: (exchange, { params }) =>
+      boards.remove(exchange, Number(params.id), versionsOf(exchange.request.headers['if-match'])),
     displayKeys: ({ caller }, { params }) => ({
-      success: true,
       display_keys: boards.displayKeys(caller, Number(params.id)),
     }),
-    createDisplayKey: async (actor, { params, body }) => ({
-      success: true,
-      ...(await boards.createDisplayKey(actor, Number(params.id), body)),
-    }),
-    async revokeDisplayKey(actor, { params }) {
-      await boards.revokeDisplayKey(actor, Number(params.id), Number(params.key));
-      return { success: true };
-    },
+    createDisplayKey: (actor, { params, body }) => boards.createDisplayKey(actor, Number(params.id), body),
+    revokeDisplayKey: (actor, { params }) =>
+      boards.revokeDisplayKey(actor, Number(params.id), Number(params.key)),
   },
 });

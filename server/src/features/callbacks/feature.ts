@@ -34,23 +34,15 @@ export async function createCallbacks(options: CallbackOptions): Promise<Callbac
   const service = new Callbacks({ ...options, store });
   const changed = service.changed.bind(service);
   let follower: Follower | undefined;
-  const success = true as const;
   return {
     data: personalDataOf(store, changed),
     operations: {
       operations,
       handlers: {
-        list: async ({ caller }, { query }) => ({ success, ...(await service.page(caller, query)) }),
-        take: async (actor, { params }) => ({
-          success,
-          callback: await service.take(actor, Number(params.id)),
-        }),
-        release: async (actor, { params }) => ({
-          success,
-          callback: await service.release(actor, Number(params.id)),
-        }),
+        list: ({ caller }, { query }) => service.page(caller, query),
+        take: async (actor, { params }) => ({ callback: await service.take(actor, Number(params.id)) }),
+        release: async (actor, { params }) => ({ callback: await service.release(actor, Number(params.id)) }),
         close: async (actor, { params, body }) => ({
-          success,
           callback: await service.close(actor, Number(params.id), body),
         }),
       },

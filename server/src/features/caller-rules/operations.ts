@@ -5,11 +5,8 @@ import type { CallerRules } from './service.ts';
 export const callerRuleOperations = (rules: CallerRules): Served<typeof operations> => ({
   operations,
   handlers: {
-    list: () => ({ success: true, ...rules.list() }),
-    create: async (actor, { body }) => ({ success: true, rule: await rules.create(actor, body) }),
-    async remove(actor, { params }) {
-      await rules.remove(actor, params.id);
-      return { success: true };
-    },
+    list: () => rules.list(),
+    create: async (actor, { body }) => ({ rule: await rules.create(actor, body) }),
+    remove: (actor, { params }) => rules.remove(actor, params.id),
   },
 });

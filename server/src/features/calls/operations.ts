@@ -23,71 +23,51 @@ export const parkingOperations = (parking: LiveParking): Served<typeof parked> =
   handlers: {
     parked({ caller }) {
       checkParking(caller);
-      return { success: true, ...parking.snapshot() };
+      return parking.snapshot();
     },
   },
 });
 export function callControlOperations(control: CallControlFeature): Served<typeof controlled> {
   type Handlers = Served<typeof controlled>['handlers'];
-  const success = true as const;
   const ending =
     (how: 'swap' | 'complete' | 'cancel'): Handlers['swapTransfer'] =>
-    async (actor, { params }) => ({ success, operation: await control.endTransfer(actor, params.id, how) });
+    async (actor, { params }) => ({ operation: await control.endTransfer(actor, params.id, how) });
   const recording =
     (pauses: boolean): Handlers['pauseRecording'] =>
     async (actor, { params, body }) => ({
-      success,
       operation: await control.pauseRecording(actor, params.id, pauses, body),
     });
   // The service checks the level, because an attempt without it is audited.
   const listening =
     (does: 'listen' | 'whisper' | 'barge'): Handlers['listen'] =>
-    async (actor, { params, body }) => ({
-      success,
-      operation: await control.listen(actor, params.id, does, body),
-    });
+    async (actor, { params, body }) => ({ operation: await control.listen(actor, params.id, does, body) });
   return {
     operations: controlled,
     handlers: {
-      originate: async (actor, { body }) => ({ success, ...(await control.originate(actor, body)) }),
+      originate: (actor, { body }) => control.originate(actor, body),
       hangup: async (actor, { params, body }) => ({
-        success,
         operation: await control.hangup(actor, params.id, body),
       }),
-      transfer: async (actor, { params, body }) => ({
-        success,
-        ...(await control.transfer(actor, params.id, body)),
-      }),
-      transferOf: (exchange, { params }) => ({
-        success,
-        transfer: control.transferOf(exchange, params.id),
-      }),
+      transfer: (actor, { params, body }) => control.transfer(actor, params.id, body),
+      transferOf: (exchange, { params }) => ({ transfer: control.transferOf(exchange, params.id) }),
       swapTransfer: ending('swap'),
       completeTransfer: ending('complete'),
       cancelTransfer: ending('cancel'),
-      hold: async (actor, { params, body }) => ({
-        success,
-        operation: await control.hold(actor, params.id, body),
-      }),
+      hold: async (actor, { params, body }) => ({ operation: await control.hold(actor, params.id, body) }),
       retrieve: async (actor, { params, body }) => ({
-        success,
         operation: await control.retrieve(actor, params.id, body),
       }),
-      park: async (actor, { params, body }) => ({ success, ...(await control.park(actor, params.id, body)) }),
+      park: (actor, { params, body }) => control.park(actor, params.id, body),
       pickup: async (actor, { params, body }) => ({
-        success,
         operation: await control.pickup(actor, params.id, body),
       }),
       pickupAt: async (actor, { params, body }) => ({
-        success,
         operation: await control.pickupAt(actor, params.extension, body),
       }),
       dtmf: async (actor, { params, body }) => ({
-        success,
         operation: await control.digits(actor, params.id, body.digits, body.leg_id),
       }),
       record: async (actor, { params, body }) => ({
-        success,
         operation: await control.record(actor, params.id, body.on, body.leg_id),
       }),
       pauseRecording: recording(true),
@@ -95,11 +75,8 @@ export function callControlOperations(control: CallControlFeature): Served<typeo
       listen: listening('listen'),
       whisper: listening('whisper'),
       barge: listening('barge'),
-      settings: () => ({ success, settings: control.settings() }),
-      setSettings: async (actor, { body }) => ({
-        success,
-        settings: await control.changeSettings(actor, body),
-      }),
+      settings: () => ({ settings: control.settings() }),
+      setSettings: async (actor, { body }) => ({ settings: await control.changeSettings(actor, body) }),
     },
   };
 }

@@ -10,8 +10,8 @@ export const consoleSettingsOperations = (site: SiteConsole): Served<typeof oper
     get({ caller }) {
       if (caller.key?.board !== undefined)
         throw new ServiceError('forbidden', 'a display key can read its own board only');
-      return { success: true, settings: site.settings() };
+      return { settings: site.settings() };
     },
-    set: async (actor, { body }) => ({ success: true, settings: await site.change(actor, body) }),
+    set: async (actor, { body }) => ({ settings: await site.change(actor, body) }),
   },
 });

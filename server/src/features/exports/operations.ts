@@ -10,7 +10,6 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** Exports and their files. A person may export every conversation whose history that person may see. */
 export function exportOperations(exports: Exports, app: Pick<App, 'addHook'>): Served<typeof operations> {
-  const success = true as const;
   let closing = false;
   app.addHook('preClose', (done) => {
     closing = true;
@@ -29,17 +28,11 @@ export function exportOperations(exports: Exports, app: Pick<App, 'addHook'>): S
         const page = await exports.page(reader, query);
         // An idle keep-alive connection would delay the stop.
         if (closing) reply.raw.shouldKeepAlive = false;
-        return { success, ...page };
+        return page;
       },
-      get: async ({ caller }, { params }) => ({
-        success,
-        export: await exports.one(caller, Number(params.id)),
-      }),
-      create: async (actor, { body }) => ({ success, export: await exports.create(actor, body) }),
-      remove: async (actor, { params }) => ({
-        success,
-        export: await exports.remove(actor, Number(params.id)),
-      }),
+      get: async ({ caller }, { params }) => ({ export: await exports.one(caller, Number(params.id)) }),
+      create: async (actor, { body }) => ({ export: await exports.create(actor, body) }),
+      remove: async (actor, { params }) => ({ export: await exports.remove(actor, Number(params.id)) }),
       async file({ caller, ip, reply }, { params }) {
         const file = await exports.file({ caller, ip }, Number(params.id));
         return reply

@@ -28,7 +28,6 @@ export const frontDoorOperations = ({
   operations,
   handlers: {
     ping: ({ caller }) => ({
-      success: true,
       service: 'offhook',
       version,
       site_title: siteTitle,

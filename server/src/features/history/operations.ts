@@ -29,7 +29,6 @@ export function conversationOperations({
   readonly notes: Notes;
   readonly customers: Customers;
 }): Served<typeof conversations> {
-  const success = true as const;
   return {
     operations: conversations,
     handlers: {
@@ -52,16 +51,9 @@ export function conversationOperations({
         const [conversation] = await withCustomers(customers, caller, [reply.conversation]);
         return { ...reply, conversation: conversation! };
       },
-      addNote: async (actor, { params, body }) => ({
-        success,
-        note: await notes.add(actor, params.id, body.text),
-      }),
-      async removeNote(actor, { params }) {
-        await notes.remove(actor, params.id, Number(params.note));
-        return { success };
-      },
+      addNote: async (actor, { params, body }) => ({ note: await notes.add(actor, params.id, body.text) }),
+      removeNote: (actor, { params }) => notes.remove(actor, params.id, Number(params.note)),
       setOutcome: async (actor, { params, body }) => ({
-        success,
         outcome: await notes.setOutcome(actor, params.id, body),
       }),
     },
@@ -73,7 +65,6 @@ export const qualityOperations = (quality: Quality): Served<typeof callQuality> 
   operations: callQuality,
   handlers: {
     reportQuality: async ({ caller }, { params, body }) => ({
-      success: true,
       quality: await quality.report(caller, params.id, body),
     }),
   },

@@ -5,9 +5,8 @@ import type { NightSwitches } from './service.ts';
 export const nightSwitchOperations = (switches: NightSwitches): Served<typeof operations> => ({
   operations,
   handlers: {
-    list: () => ({ success: true, stale: switches.stale, night_switches: switches.list() }),
+    list: () => ({ stale: switches.stale, night_switches: switches.list() }),
     set: async (actor, { params, body }) => ({
-      success: true,
       night_switch: await switches.set(actor, params.name, body.to),
     }),
   },

@@ -5,18 +5,9 @@ import type { NodesService } from './service.ts';
 export const nodeOperations = (nodes: NodesService): Served<typeof operations> => ({
   operations,
   handlers: {
-    list: async () => ({ success: true, ...(await nodes.list()) }),
-    async switch(actor, { params }) {
-      await nodes.switch(actor, params.name);
-      return { success: true };
-    },
-    async drain(actor, { params, body }) {
-      await nodes.drain(actor, params.name, body.minutes);
-      return { success: true };
-    },
-    async undrain(actor, { params }) {
-      await nodes.undrain(actor, params.name);
-      return { success: true };
-    },
+    list: () => nodes.list(),
+    switch: (actor, { params }) => nodes.switch(actor, params.name),
+    drain: (actor, { params, body }) => nodes.drain(actor, params.name, body.minutes),
+    undrain: (actor, { params }) => nodes.undrain(actor, params.name),
   },
 });

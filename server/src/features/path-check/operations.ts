@@ -35,14 +35,13 @@ export function pathCheckOperations(parts: PathCheckParts): Served<typeof operat
       async pass({ caller, ip }, { body }) {
         const { pass, hosts, expires_at } = await probe().pass({ host: body.host ?? null, web });
         await checks.record({ caller, ip }, 'path_check.pass', { host: hosts.join(' ') });
-        return { success: true, pass, expires_at: rfc3339(expires_at) };
+        return { pass, expires_at: rfc3339(expires_at) };
       },
       async phone({ caller, ip, request }) {
         const { account, number } = probe();
         const { hostname, host, protocol } = new URL(request.ownOrigin());
         await checks.record({ caller, ip }, 'path_check.phone');
         return {
-          success: true,
           phone: {
             username: account,
             password: browserPassword({ account, secret, now }),

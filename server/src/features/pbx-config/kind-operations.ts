@@ -52,7 +52,7 @@ function ofKind(draft: Draft, reader: ConfigReader, kind: ConfigKind): Served<Op
   return {
     operations,
     handlers: {
-      list: (_actor, { query }) => ({ success: true, ...reader.page(kind, query) }),
+      list: (_actor, { query }) => reader.page(kind, query),
       get(exchange, { params: { key }, query }) {
         const { reply } = exchange;
         const shown = reader.one({ kind, key }, query.view);
@@ -62,11 +62,11 @@ function ofKind(draft: Draft, reader: ConfigReader, kind: ConfigKind): Served<Op
           return reply;
         }
         reply.header('etag', quoted(shown.etag));
-        return { success: true, ...shown };
+        return shown;
       },
       uses(_actor, { params: { key } }) {
         const { used_by, uses } = reader.uses({ kind, key });
-        return { success: true, used_by: [...used_by], uses: [...uses] };
+        return { used_by: [...used_by], uses: [...uses] };
       },
       async create(exchange, { body }) {
         const answer = await perform(exchange, { op: 'create', kind, object: fieldsOf(body) });
@@ -86,7 +86,6 @@ function ofKind(draft: Draft, reader: ConfigReader, kind: ConfigKind): Served<Op
         perform(exchange, { op: 'patch', kind, key, patch: fieldsOf(body), ...matched(exchange, key) }),
       async remove(exchange, { params: { key } }) {
         await draft.change(exchange, [{ op: 'delete', kind, key, ...matched(exchange, key) }]);
-        return { success: true };
       },
     },
   };

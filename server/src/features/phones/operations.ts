@@ -6,22 +6,14 @@ export const phoneOperations = (phones: Phones): Served<typeof operations> => ({
   operations,
   handlers: {
     list(_actor, { query }) {
-      return { success: true, ...phones.page(query) };
+      return { ...phones.page(query) };
     },
     handOver: async (exchange, { params }) => ({
-      success: true,
       address: await phones.handOver(exchange, params.name, exchange.request.ownOrigin()),
     }),
-    assign: async (actor, { params, body }) => ({
-      success: true,
-      phone: await phones.assign(actor, params.name, body),
-    }),
-    signOut: async (actor, { params }) => ({
-      success: true,
-      phone: await phones.signOut(actor, params.name),
-    }),
+    assign: async (actor, { params, body }) => ({ phone: await phones.assign(actor, params.name, body) }),
+    signOut: async (actor, { params }) => ({ phone: await phones.signOut(actor, params.name) }),
     notify: async (actor, { params, body }) => ({
-      success: true,
       phone: await phones.notify(actor, params.name, body.event),
     }),
   },

@@ -5,7 +5,7 @@ import type { Presence } from './service.ts';
 export const presenceOperations = (service: Presence): Served<typeof operations> => ({
   operations,
   handlers: {
-    get: ({ caller }) => ({ success: true, presence: service.read(caller) }),
-    set: async (actor, { body }) => ({ success: true, presence: await service.change(actor, body) }),
+    get: ({ caller }) => ({ presence: service.read(caller) }),
+    set: async (actor, { body }) => ({ presence: await service.change(actor, body) }),
   },
 });

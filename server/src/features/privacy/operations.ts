@@ -4,12 +4,11 @@ import type { Privacy } from './service.ts';
 
 /** Exports and erasures of personal data, for administrators with a session only: API keys have no access. */
 export function privacyOperations(privacy: Privacy): Served<typeof operations> {
-  const success = true as const;
   return {
     operations,
     handlers: {
-      export: async (actor, { body }) => ({ success, export: await privacy.export(actor, body) }),
-      exported: async (_, { params }) => ({ success, export: await privacy.exported(Number(params.id)) }),
+      export: async (actor, { body }) => ({ export: await privacy.export(actor, body) }),
+      exported: async (_, { params }) => ({ export: await privacy.exported(Number(params.id)) }),
       async file({ caller, ip, reply }, { params }) {
         const file = await privacy.file({ caller, ip }, Number(params.id));
         return reply
@@ -19,9 +18,9 @@ export function privacyOperations(privacy: Privacy): Served<typeof operations> {
           .header('cache-control', 'private, no-store')
           .send(file.stream);
       },
-      erase: async (actor, { body }) => ({ success, erasure: await privacy.erase(actor, body) }),
-      erasures: async (_, { query }) => ({ success, ...(await privacy.erasures(query)) }),
-      erasure: async (_, { params }) => ({ success, ...(await privacy.erasure(Number(params.id))) }),
+      erase: async (actor, { body }) => ({ erasure: await privacy.erase(actor, body) }),
+      erasures: (_, { query }) => privacy.erasures(query),
+      erasure: (_, { params }) => privacy.erasure(Number(params.id)),
     },
   };
 }

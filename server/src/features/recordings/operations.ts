@@ -7,16 +7,12 @@ import type { RecordingService } from './service.ts';
 
 /** Reading, playing and deleting recordings. */
 export function recordingOperations(recordings: RecordingService, app: App): Served<typeof operations> {
-  const success = true as const;
   const sending = endedWithService(app);
   return {
     operations,
     handlers: {
-      list: async ({ caller }, { query }) => ({ success, ...(await recordings.page(caller, query)) }),
-      get: async ({ caller }, { params }) => ({
-        success,
-        recording: await recordings.one(caller, params.id),
-      }),
+      list: ({ caller }, { query }) => recordings.page(caller, query),
+      get: async ({ caller }, { params }) => ({ recording: await recordings.one(caller, params.id) }),
       async audio({ caller, ip, request, reply }, { params }) {
         const audio = await recordings.audio({ caller, ip }, params.id);
         try {
@@ -44,10 +40,7 @@ export function recordingOperations(recordings: RecordingService, app: App): Ser
           throw error;
         }
       },
-      remove: async (actor, { params }) => ({
-        success,
-        recording: await recordings.remove(actor, params.id),
-      }),
+      remove: async (actor, { params }) => ({ recording: await recordings.remove(actor, params.id) }),
     },
   };
 }

@@ -18,20 +18,18 @@ function changeOf(body: FeaturesRequest, json: boolean): FeaturesChange {
 
 /** Call settings of an extension. */
 export function selfServiceOperations(service: SelfService): Served<typeof operations> {
-  const success = true as const;
   return {
     operations,
     handlers: {
-      own: ({ caller }) => ({ success, features: service.read(caller, caller.extension) }),
+      own: ({ caller }) => ({ features: service.read(caller, caller.extension) }),
       async setOwn({ caller, ip, request }, { body }) {
         const json = /^application\/json/i.test(request.headers['content-type'] ?? '');
         const change = changeOf(body, json);
         const features = await service.change({ caller, ip }, caller.extension, change);
-        return { success, message: SAVED, features };
+        return { message: SAVED, features };
       },
-      get: ({ caller }, { params }) => ({ success, features: service.read(caller, params.extension) }),
+      get: ({ caller }, { params }) => ({ features: service.read(caller, params.extension) }),
       set: async (actor, { params, body }) => ({
-        success,
         message: SAVED,
         features: await service.change(actor, params.extension, body),
       }),

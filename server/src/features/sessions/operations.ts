@@ -32,19 +32,14 @@ const otpHandlers = (
   sessions: Sessions,
   site: string,
 ): Pick<SessionHandlers, 'otp' | 'beginOtp' | 'confirmOtp' | 'disableOtp'> => ({
-  otp: async ({ caller }) => ({ success: true, enabled: await sessions.otp.isOn(caller.person_id) }),
-  beginOtp: async ({ caller, request }, { body: { current_password } }) => ({
-    success: true,
-    ...(await sessions.otp.enrol(caller, current_password, site, request.ip)),
-  }),
+  otp: async ({ caller }) => ({ enabled: await sessions.otp.isOn(caller.person_id) }),
+  beginOtp: ({ caller, request }, { body: { current_password } }) =>
+    sessions.otp.enrol(caller, current_password, site, request.ip),
   confirmOtp: async ({ caller, request }, { body }) => ({
-    success: true,
     recovery_codes: await sessions.otp.confirm(caller, body.otp, request.ip),
   }),
-  async disableOtp({ caller, request }, { body: { current_password, otp } }) {
-    await sessions.otp.remove(caller, current_password, otp, request.ip);
-    return { success: true };
-  },
+  disableOtp: ({ caller, request }, { body: { current_password, otp } }) =>
+    sessions.otp.remove(caller, current_password, otp, request.ip),
 });
 /** Sign-in, refresh, sign-out, devices and passwords (wire.md section 2). */
 export function sessionOperations({ sessions, directory, config, turn, pushConfig }: SessionOptions): {
@@ -85,7 +80,6 @@ export function sessionOperations({ sessions, directory, config, turn, pushConfi
     if (own) setDeviceCookie(request, reply, issued.device);
     return body;
   };
-  const success = true as const;
   return {
     signIn: {
       operations: signIn,
@@ -114,7 +108,6 @@ export function sessionOperations({ sessions, directory, config, turn, pushConfi
         async logout({ caller, request, reply }) {
           await sessions.logout(caller, request.ip);
           if (caller.cookie) setSessionCookie(request, reply, '', 0);
-          return { success };
         },
       },
     },
@@ -122,14 +115,13 @@ export function sessionOperations({ sessions, directory, config, turn, pushConfi
       operations: session,
       handlers: {
         whoAmI: ({ caller }) => ({
-          success,
           user: userOf(personOf(caller.extension)),
           expires_at: rfc3339(caller.expires_at),
         }),
         async sip({ caller, request }) {
           const person = personOf(caller.extension);
           const password = await sessions.sipPassword(caller.session_id);
-          return { success, sip: sipFor(request, person, password) };
+          return { sip: sipFor(request, person, password) };
         },
         createSignInCode: async ({ caller, request }) =>
           codeReply(
@@ -139,7 +131,6 @@ export function sessionOperations({ sessions, directory, config, turn, pushConfi
         async devices({ caller }) {
           const rows = await sessions.devices(caller.person_id);
           return {
-            success,
             sessions: rows.map((row) => ({
               ...row,
               created_at: rfc3339(row.created_at),
@@ -149,16 +140,12 @@ export function sessionOperations({ sessions, directory, config, turn, pushConfi
             })),
           };
         },
-        async end({ caller, request }, { params }) {
-          await sessions.end(caller, Number(params.id), request.ip);
-          return { success };
-        },
+        end: ({ caller, request }, { params }) => sessions.end(caller, Number(params.id), request.ip),
         async changePassword({ caller, request, reply }, { body: { current_password, new_password } }) {
           const issued = await sessions.changePassword(caller, current_password, new_password, request.ip);
           return answer(request, reply, issued, caller.cookie);
         },
         confirm: async ({ caller, request }, { body }) => ({
-          success,
           confirmed_until: rfc3339(await sessions.confirmation.confirm(caller, body, request.ip)),
         }),
         ...otpHandlers(sessions, config.siteTitle),

@@ -9,10 +9,9 @@ import type { SignInCodes } from './sign-in-codes.ts';
 export const peopleOperations = (signIns: SignIns, codes: SignInCodes): Served<typeof operations> => ({
   operations,
   handlers: {
-    list: async (_, { query }) => ({ success: true, ...(await signIns.page(query)) }),
-    get: async (_, { params }) => ({ success: true, person: await signIns.one(params.extension) }),
+    list: (_, { query }) => signIns.page(query),
+    get: async (_, { params }) => ({ person: await signIns.one(params.extension) }),
     sessions: async (_, { params }) => ({
-      success: true,
       sessions: (await signIns.sessions(params.extension)).map((row) => ({
         ...row,
         created_at: rfc3339(row.created_at),
@@ -21,18 +20,11 @@ export const peopleOperations = (signIns: SignIns, codes: SignInCodes): Served<t
       })),
     }),
     endSession: async (actor, { params }) => ({
-      success: true,
       ended: await signIns.end(actor, params.extension, Number(params.id)),
     }),
-    endSessions: async (actor, { params }) => ({
-      success: true,
-      ended: await signIns.end(actor, params.extension, null),
-    }),
+    endSessions: async (actor, { params }) => ({ ended: await signIns.end(actor, params.extension, null) }),
     createSignInCode: async ({ caller, request }, { params }) =>
       codeReply(await codes.make({ caller, ip: request.ip }, params.extension), request.ownOrigin()),
-    async disableOtp(actor, { params }) {
-      await signIns.disableOtp(actor, params.extension);
-      return { success: true };
-    },
+    disableOtp: (actor, { params }) => signIns.disableOtp(actor, params.extension),
   },
 });

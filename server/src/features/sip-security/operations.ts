@@ -6,10 +6,7 @@ import type { NetworkBlocks } from './blocks.ts';
 export const blockedNetworkOperations = (blocks: NetworkBlocks): Served<typeof operations> => ({
   operations,
   handlers: {
-    list: () => ({ success: true, ...blocks.list() }),
-    async release(actor, { params }) {
-      await blocks.release(actor, params.id);
-      return { success: true };
-    },
+    list: () => blocks.list(),
+    release: (actor, { params }) => blocks.release(actor, params.id),
   },
 });

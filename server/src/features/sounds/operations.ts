@@ -38,14 +38,8 @@ export function soundOperations(sounds: Sounds, sets: LanguageSets, app: App): S
       languages: () => sets.list(),
       uploadLanguage: ({ caller, ip, request }, { params, query }) =>
         sets.upload({ caller, ip }, params.language, query.prompt, (request.body ?? null) as Readable | null),
-      async removeLanguage(actor, { params }) {
-        await sets.remove(actor, params.language);
-        return { success: true };
-      },
-      async remove(actor, { params }) {
-        await sounds.remove(actor, params.sound);
-        return { success: true };
-      },
+      removeLanguage: (actor, { params }) => sets.remove(actor, params.language),
+      remove: (actor, { params }) => sounds.remove(actor, params.sound),
     },
   };
 }

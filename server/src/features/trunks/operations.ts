@@ -6,5 +6,5 @@ import type { TrunkDeps } from './service.ts';
 /** State of the trunks, from memory. */
 export const trunkOperations = (deps: TrunkDeps): Served<typeof operations> => ({
   operations,
-  handlers: { list: () => ({ success: true, ...trunksSnapshot(deps) }) },
+  handlers: { list: () => trunksSnapshot(deps) },
 });

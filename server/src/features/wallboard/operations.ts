@@ -14,7 +14,7 @@ export const wallboardOperations = (wallboard: Wallboard): Served<typeof operati
     stats: ({ caller }, { params, query }) => wallboard.queue(caller, params.name, query),
     async setServiceLevel(actor, { params, body }) {
       await wallboard.setServiceLevel(actor, params.name, body);
-      return { success: true, queue: params.name, service_level: body };
+      return { queue: params.name, service_level: body };
     },
   },
 });
