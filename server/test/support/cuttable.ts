@@ -1,3 +1,4 @@
+import dgram from 'node:dgram';
 import net from 'node:net';
 import { once } from 'node:events';
 
@@ -60,6 +61,44 @@ export async function cuttable(url: string): Promise<Cuttable> {
       for (const socket of open) socket.destroy();
       relay.close();
       await once(relay, 'close');
+    },
+  };
+}
+
+/** A way to a UDP server that loses all packets between `cut` and `mend`, as in a tunnel. */
+export interface CuttableDatagrams extends AsyncDisposable {
+  readonly at: { readonly host: string; readonly port: number };
+  cut(): void;
+  mend(): void;
+}
+/** Relays the packets of one client of the server. */
+export async function cuttableDatagrams(server: {
+  readonly host: string;
+  readonly port: number;
+}): Promise<CuttableDatagrams> {
+  const [near, far] = [dgram.createSocket('udp4'), dgram.createSocket('udp4')];
+  let client: dgram.RemoteInfo | null = null;
+  let isCut = false;
+  near.on('message', (data, from) => {
+    client = from;
+    if (!isCut) far.send(data, server.port, server.host);
+  });
+  far.on('message', (data) => {
+    if (!isCut && client !== null) near.send(data, client.port, client.address);
+  });
+  for (const socket of [near, far]) {
+    socket.bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+  }
+  return {
+    at: { host: '127.0.0.1', port: near.address().port },
+    cut: () => void (isCut = true),
+    mend: () => void (isCut = false),
+    async [Symbol.asyncDispose]() {
+      for (const socket of [near, far]) {
+        socket.close();
+        await once(socket, 'close');
+      }
     },
   };
 }

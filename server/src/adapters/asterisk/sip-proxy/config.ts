@@ -130,6 +130,8 @@ request_route {
     append_hf("Path: <sip:${own};lr;received=sip:$siz:$sp$var(by)>\\r\\n");
   } else record_route();
   if (!ds_select_dst("2", "4")) route(NO_NODE);
+  # If the node died, the phone or carrier tries again soon, by then at the next node.
+  t_set_fr(3600000, 5000);
   route(NAME_SOURCE);
   route(ON);
 }
@@ -270,8 +272,12 @@ loadmodule "ctl.so"
 ${secured.module}modparam("ctl", "binrpc", "unix:${filePath(control, 'the control socket')}")
 modparam("ctl", "mode", 0600)
 modparam("path", "use_received", 1)
-modparam("tm", "fr_timer", 5000)
-modparam("tm", "fr_inv_timer", 190000)
+# As long as the engine repeats a request, so that a phone without a network for some seconds loses no call.
+modparam("tm", "fr_timer", 32000)
+# Longer than a queue may ring an agent, so that the engine ends each ring. A phone also rings this long for a node that died.
+modparam("tm", "fr_inv_timer", 660000)
+# A caller may wait for several phones, one after the other.
+modparam("tm", "max_inv_lifetime", 3600000)
 modparam("tm", "failure_reply_mode", 3)
 modparam("dispatcher", "list_file", "${filePath(nodes, 'the list of nodes')}")
 # As the name of the function does not say: addresses of this list are blocked.
