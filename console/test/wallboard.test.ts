@@ -7,6 +7,7 @@ import { openFarSide } from '../../server/test/support/phone.ts';
 import type { Phone } from '../../server/test/support/phone.ts';
 import { farAddress } from '../../server/test/support/far-address.ts';
 import { until } from '../../server/test/support/until.ts';
+import { steadyZone } from '../../server/test/support/steady-zone.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import {
   assertAccessible,
@@ -28,6 +29,8 @@ const EVIL = '<img src=x onerror=alert(1)>';
 describe('wallboard', () => {
   before(buildFirst);
   const site = useSite({
+    // Its figures are those of a day.
+    env: { OFFHOOK_SITE_ZONE: steadyZone() },
     prepare: (dataDir) =>
       prepareDemo((store) =>
         putObjects(store, {

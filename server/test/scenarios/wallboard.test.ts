@@ -10,6 +10,7 @@ import { noSums, take } from '../../src/features/wallboard/sums.ts';
 import { readJournal } from '../support/journal.ts';
 import { conversation, conversationsOf, lasting } from '../support/conversation-stage.ts';
 import type { Site } from '../support/site.ts';
+import { steadyZone } from '../support/steady-zone.ts';
 import { statusIs } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
@@ -70,7 +71,8 @@ async function assertSameWaits(site: Site, extension: string, visits: number): P
 }
 
 describe('wallboard', () => {
-  const site = useSite();
+  // Its figures are those of a day.
+  const site = useSite({ env: { OFFHOOK_SITE_ZONE: steadyZone() } });
 
   test('wallboard - one call is answered and one abandoned: figures and queue.stats change, and survive kill -9 of the service', async () => {
     await using caller = await site().phone('1001');
