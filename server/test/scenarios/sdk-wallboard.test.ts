@@ -15,6 +15,7 @@ import type { Site } from '../support/site.ts';
 import { REPOSITORY } from '../support/sources.ts';
 import { comesInEngine, shows, statusIs } from '../support/steps.ts';
 import { until } from '../support/until.ts';
+import { steadyZone } from '../support/steady-zone.ts';
 import { useSite } from '../support/use-site.ts';
 
 const EXAMPLES = path.join(REPOSITORY, 'client/examples');
@@ -37,6 +38,7 @@ const SCRIPT_LINES = 10;
 describe('sdk', () => {
   // Longer than the wallboard of a busy machine needs to show it.
   const site = useSite({
+    env: { OFFHOOK_SITE_ZONE: steadyZone() },
     prepare: prepareDemo((store) => putObjects(store, { queue: [{ name: 'sales', wrap_up_seconds: 60 }] })),
   });
 
