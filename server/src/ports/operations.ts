@@ -24,7 +24,9 @@ interface Received<P, Q, B> {
 export type Input<O> = Received<Given<O, 'params'>, Given<O, 'query'>, Given<O, 'body'>>;
 /** The host adds `success`, so a reply of nothing else is given as undefined. */
 type Bare<R> = R extends { readonly success: true }
-  ? (keyof R extends 'success' ? void : never) | (Omit<R, 'success'> & { readonly success?: true })
+  ? keyof R extends 'success'
+    ? R | void
+    : Omit<R, 'success'> & { readonly success?: true }
   : R;
 export type ReplyOf<O> = O extends { readonly reply: infer S extends z.ZodType }
   ? Bare<z.output<S>>
