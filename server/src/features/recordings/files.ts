@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { EventEmitter } from 'node:events';
 import { constants } from 'node:fs';
 import { lstat, open, opendir, statfs, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -75,7 +76,8 @@ export function recordingFiles(folder: string, clock: Clock): RecordingFiles {
     try {
       const handle = await opening;
       if (handle === null) forget();
-      else handle.once('close', forget);
+      // Its types lack the events.
+      else (handle as FileHandle & EventEmitter).once('close', forget);
       return handle;
     } catch (error) {
       forget();
