@@ -371,11 +371,10 @@ export class EntryKeeper {
   async #works(at: Failing): Promise<void> {
     this.#rounds.search = 0;
     if (at === 'send') this.#rounds.send = 0;
-    for (const passed of [...this.#passed.values()]) {
-      if (at === 'search' && passed.at === 'send') continue;
-      this.#passed.delete(passed.row.id);
-      await this.#count(passed.row, passed.failure);
-    }
+    const own = [...this.#passed.values()].filter((passed) => at === 'send' || passed.at === 'search');
+    // All at once, because the result of another entry may come meanwhile.
+    for (const { row } of own) this.#passed.delete(row.id);
+    for (const { row, failure } of own) await this.#count(row, failure);
   }
   /** All due entries failed, so the system may refuse any although its check succeeds: they wait in their order. */
   #allFailed(): void {

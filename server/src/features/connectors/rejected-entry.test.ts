@@ -46,10 +46,10 @@ test('connectors - a create or update that is always rejected is parked after gr
   let creates = 0;
   // The search for a customer precedes each create.
   let searched = '';
-  const { one } = rig.feed;
+  const one = rig.feed.one.bind(rig.feed);
   rig.feed.one = (id) => {
     searched = id;
-    return one.call(rig.feed, id);
+    return one(id);
   };
   rig.rejects.when = (request) => {
     const isBad =
