@@ -4,6 +4,7 @@ import type { Locator, Route } from 'playwright-core';
 import { apply, ask } from '../../server/test/support/config-steps.ts';
 import { connect } from '../../server/test/support/conversation-stage.ts';
 import { until } from '../../server/test/support/until.ts';
+import { steadyZone } from '../../server/test/support/steady-zone.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import {
   COMPANY,
@@ -36,7 +37,12 @@ describe('agent desk', () => {
   before(buildFirst);
   const site = useSite({
     prepare: COMPANY,
-    env: { OFFHOOK_NO_ANSWER_LIMIT: '1', OFFHOOK_UNREACHABLE_SECONDS: '1' },
+    env: {
+      OFFHOOK_NO_ANSWER_LIMIT: '1',
+      OFFHOOK_UNREACHABLE_SECONDS: '1',
+      // Its figures are those of a day.
+      OFFHOOK_SITE_ZONE: steadyZone(),
+    },
   });
   const browser = useBrowser();
 
