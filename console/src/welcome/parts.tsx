@@ -4,7 +4,7 @@ import { ActionIcon, Anchor, Button, Code, Group, Table, Text } from '@mantine/c
 import { useQuery } from '@tanstack/react-query';
 import { Check, Copy, Phone } from 'lucide-react';
 import { Link } from 'wouter';
-import type { PresenceState, QueueState } from '@offhook/client';
+import type { Client, PresenceState, QueueState } from '@offhook/client';
 import { CopyButton } from '../app/copy.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
