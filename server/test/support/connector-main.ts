@@ -46,7 +46,7 @@ const connectors = await createConnectors({
     store: nothing,
     remove: nothing,
     removeAll: nothing,
-    count: () => Promise.resolve({ all: 0, found: 0 }),
+    removeSome: () => Promise.resolve(null),
   },
   guard: createGuard(['127.0.0.1']),
   folders: { release: '/nowhere', own: '/nowhere' },
