@@ -1,4 +1,7 @@
-/** Reads recorded calls with one decoder and prints the cost: `decode-subject.ts <name> <port> <extensions> <events>`. */
+/**
+ * Reads recorded calls with one decoder and prints the cost: `decode-subject.ts <name> <port> <extensions> <events> [warm]`. The
+ * first `warm` events are read and not measured, by our own decoders.
+ */
 import { createRequire } from 'node:module';
 import net from 'node:net';
 import { nodeId } from '@offhook/contract/ids.ts';
@@ -9,7 +12,7 @@ import { Mirror } from '../server/src/adapters/asterisk/mirror.ts';
 import { createModel } from '../server/src/pbx/model.ts';
 import { siteOf } from './site.ts';
 
-const [name = '', port = '', extensions = '1000', sent = '0'] = process.argv.slice(2);
+const [name = '', port = '', extensions = '1000', sent = '0', warm = '0'] = process.argv.slice(2);
 const require = createRequire(import.meta.url);
 const target = { host: '127.0.0.1', port: Number(port) };
 interface Peer {
@@ -17,6 +20,8 @@ interface Peer {
 }
 
 let events = 0;
+/** Events before the measurement began. */
+let before = 0;
 /** Number of domain events from the model. */
 let published = 0;
 let began = 0;
@@ -28,7 +33,8 @@ const begin = (): void => {
 const finish = (): void => {
   const seconds = (performance.now() - began) / 1000;
   const { user, system } = process.cpuUsage(cpu);
-  console.log(JSON.stringify({ events, published, seconds, cpu_us: (user + system) / events }));
+  const measured = events - before;
+  console.log(JSON.stringify({ events, measured, published, seconds, cpu_us: (user + system) / measured }));
   process.exit();
 };
 /** Peers return an object for each event, with its name under different keys. */
@@ -133,8 +139,9 @@ function ours(sink: (event: EngineEvent) => void): void {
   );
   const socket = net.connect(target, () => socket.write('Action: Login\r\nActionID: 1\r\n\r\n'));
   socket.on('data', (chunk) => {
-    if (began === 0) begin();
+    if (began === 0 && before >= Number(warm)) begin();
     decoder.write(chunk);
+    if (began === 0) before = reader.counters().frames;
     if (!ended) return;
     events = reader.counters().frames - 1;
     const { malformed, oversize } = reader.counters();
