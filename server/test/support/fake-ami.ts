@@ -36,6 +36,9 @@ export interface FakeChannel {
   caller?: string;
   connected?: string;
   exten?: string;
+  context?: string;
+  /** What the channel runs. */
+  application?: string;
   bridge?: string;
 }
 /** State of the fake engine; lists reply with the present values. */
@@ -155,7 +158,7 @@ export const channelHeaders = (c: FakeChannel, prefix = ''): FakeHeaders => {
     ConnectedLineName: '<unknown>',
     Language: 'en',
     AccountCode: '',
-    Context: 'internal',
+    Context: c.context ?? 'internal',
     Exten: c.exten ?? '',
     Priority: 1,
     Uniqueid: c.uniqueid,
@@ -180,7 +183,7 @@ const listRows = (
           'CoreShowChannel',
           {
             ...channelHeaders(c),
-            Application: 'Dial',
+            Application: c.application ?? 'Dial',
             ApplicationData: '',
             Duration: '00:00:07',
             BridgeId: c.bridge ?? '',

@@ -19,7 +19,7 @@ import { LISTENING_CONTEXTS, NO_NUMBERS } from './conf/call-contexts.ts';
 import { callerOf, connectedOf, need } from './events/decoding.ts';
 import { deviceRow } from './events/device-state.ts';
 import { H } from './events/headers.ts';
-import { holderOf } from './events/hold.ts';
+import { holderOf, isMusicOfHold } from './events/hold.ts';
 import { bornAt, channelState, describeChannel } from './events/names.ts';
 import { parkedRow } from './events/parking.ts';
 import { memberRow } from './events/queue-member.ts';
@@ -47,6 +47,7 @@ const duration = header('Duration');
 const strategy = header('Strategy');
 const wait = header('Wait');
 const context = header('Context');
+const application = header('Application');
 const priority = header('Priority');
 
 export interface Reading {
@@ -162,7 +163,7 @@ export const readSnapshot = async (
       const channel = channelRow(node, frame, began_at);
       channels.push(channel);
       const holder = holderOf(frame.get(context), frame.get(H.exten));
-      if (holder !== null) heldHere.push(channelId(node, holder));
+      if (holder !== null && isMusicOfHold(frame.get(application))) heldHere.push(channelId(node, holder));
       const bridge = frame.get(bridgeOf);
       if (bridge !== undefined && bridge !== '')
         inBridge.push({ bridge: bridgeId(node, bridge), channel: channel.id });

@@ -27,6 +27,12 @@ const held =
 /** The channel that holds this one by a command of the service; null without one. */
 export const holderOf = (inContext: string | undefined, exten: string | undefined): string | null =>
   inContext === HOLD_CONTEXT && exten !== undefined && CHANNEL.test(exten) ? exten : null;
+/**
+ * True from the start of the music to its end. A channel that returns to its call stays in that context for a moment, and its
+ * `MusicOnHoldStop` may be older than a snapshot that lists it there.
+ */
+export const isMusicOfHold = (application: string | undefined): boolean =>
+  application === 'StartMusicOnHold' || application === 'WaitForCondition';
 const music =
   (value: boolean): EventDecoder =>
   (frame, at, d) => {
