@@ -19,7 +19,7 @@ const HOSTS = {
 const TOKEN_MS = 40 * 60_000;
 const MAX_ANSWER_BYTES = 4_096;
 const VOIP = /\.voip$/;
-/** The token is none of this environment. */
+/** The token is not valid in this environment. */
 const BAD_TOKEN = '400 BadDeviceToken';
 
 export interface ApnsDeps {
@@ -50,7 +50,7 @@ export class Apns implements Pusher {
     const { environment } = message.device;
     const result = await this.#send(environment, message, signal);
     if (result.detail !== BAD_TOKEN || this.#settings.base_url !== null) return result;
-    // The token is none, or the app named the wrong environment: only the service of the other one can tell.
+    // The token is invalid, or the app named the wrong environment: only the service of the other one can tell.
     const other = environment === 'production' ? 'sandbox' : 'production';
     const second = await this.#send(other, message, signal);
     const latency_ms = result.latency_ms + second.latency_ms;

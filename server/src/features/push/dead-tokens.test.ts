@@ -13,6 +13,7 @@ import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import { directoryFixture } from '../../../test/support/directory-fixture.ts';
 import { fixtureAuthenticator } from '../../../test/support/host-fixture.ts';
 import { startApns, startFcm } from '../../../test/support/push-services.ts';
+import { PATIENCE_MS } from '../../../test/support/until.ts';
 import { createAudit } from '../audit/service.ts';
 import { Apns } from './apns.ts';
 import { Push } from './service.ts';
@@ -144,7 +145,7 @@ test('push - APNs: a token that both environments call bad is gone; one of the o
         environment: 'production',
       } as const;
       const message = { device, data: {}, life_seconds: 15 };
-      const { outcome, detail } = await apns.push(message, AbortSignal.timeout(20_000));
+      const { outcome, detail } = await apns.push(message, AbortSignal.timeout(PATIENCE_MS));
       return [outcome, detail];
     } finally {
       apns.close();

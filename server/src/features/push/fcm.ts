@@ -29,7 +29,7 @@ const passing = (status: number | null): boolean => status === null || status ==
 const NO_TOKEN = /^the registration token is not a valid fcm registration token\b/i;
 /**
  * True if the token never works again (firebase.google.com/docs/cloud-messaging/error-codes): the app was removed, or
- * the text is no token. Where fields are named, only the token may be wrong.
+ * the token is invalid. Where fields are named, only the token may be wrong.
  */
 function isGone(status: number | null, code: string, value: unknown): boolean {
   if (status === 404) return code === 'UNREGISTERED';
