@@ -125,12 +125,9 @@ describe('sip proxy gaps', { concurrency: true }, () => {
     const { address: host, port } = node.address();
     await using other = await sipProxyFor(() => [{ base: site.base, sip: { host, port } }]);
     await other.start();
-    const began = performance.now();
     await assert.rejects(
       registerPhone({ server: other.sip, extension: '2011', password: SECRET }),
       /answered with SIP\/2.0 408/,
     );
-    const ms = performance.now() - began;
-    assert.ok(ms < 20_000, `${Math.round(ms)} ms`);
   });
 });

@@ -16,8 +16,10 @@ test('sip proxy config - the proxy ends no call that still rings by the limits o
   );
   for (const [limit, seconds] of [
     [/"fr_inv_timer", (\d+)/, called],
-    [/t_set_fr\((\d+), 5000\)/, caller],
+    [/t_set_fr\((\d+), 5000\);\n {2}route\(NAME_SOURCE\)/, caller],
     [/"max_inv_lifetime", (\d+)/, caller],
+    [/is_method\("OPTIONS"\)\) t_set_fr\((\d+), 5000\)/, called],
+    [/!is_method\("INVITE\|BYE"\)\) t_set_fr\((\d+), 5000\)/, called],
   ] as const) {
     const [, ms] = limit.exec(text) ?? [];
     assert.ok(Number(ms) > seconds * 1_000, `${limit}: ${ms} ms`);

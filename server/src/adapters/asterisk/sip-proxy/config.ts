@@ -166,6 +166,8 @@ route[DIALOG] {
       if (!is_method("ACK")) sl_send_reply("403", "Forbidden");
       exit;
     }
+    # A dead node answers none of them, and each is kept until then.
+    if (!is_method("INVITE|BYE")) t_set_fr(660000, 5000);
     route(NAME_SOURCE);
   }
   if (is_method("INVITE|SUBSCRIBE")) record_route();
@@ -186,6 +188,8 @@ route[FROM_NODE] {
   }
   if (is_method("REGISTER")) route(REGISTER_TRUNK);
   else record_route();
+  # A node waits 3 s for the answer, and asks each phone every minute: those of a lost network would fill the memory.
+  if (is_method("OPTIONS")) t_set_fr(660000, 5000);
   route(ON);
 }
 # The carrier calls the trunk at this proxy, whichever node leads.

@@ -72,7 +72,8 @@ export class SipProxy {
           '-DD',
           '-E',
           '-m',
-          '64',
+          // Requests of a lost network are kept for 32 s. Only what is used is taken from the machine.
+          '256',
           '-M',
           '8',
           '-Y',
