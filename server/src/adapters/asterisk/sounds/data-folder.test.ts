@@ -63,6 +63,10 @@ test('data folder - the engine reads its reference without descriptions, and the
   assert.equal(fs.readFileSync(path.join(seen, 'core-en_US.xml'), 'utf8'), OUTLINE);
   assert.equal(fs.readFileSync(path.join(given, 'core-en_US.xml'), 'utf8'), REFERENCE, "the program's own");
 
+  write(REFERENCE.replace('name="Ping"', 'name="Ping>"'));
+  await linkData(instance, program);
+  assert.equal(fs.realpathSync(seen), fs.realpathSync(given), 'a reference of which no outline can be made');
+
   write(REFERENCE.replaceAll('Echo', 'Mirror'));
   await linkData(instance, program);
   assert.match(fs.readFileSync(path.join(seen, 'core-en_US.xml'), 'utf8'), /name="Mirror"/);

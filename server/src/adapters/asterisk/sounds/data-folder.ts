@@ -1,7 +1,8 @@
 /** The engine's folder of read-only data: links to the program's own, so that a site can have sounds that the program has not. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readlink, rename, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import sax from 'sax';
 import { missing, textOf } from '../../../core/files.ts';
 import { dataDir } from '../conf/instance.ts';
 import type { AsteriskProgram, Instance } from '../conf/instance.ts';
@@ -17,8 +18,13 @@ export const languageFolder = (instance: Instance, language: string): string =>
 /** An engine that reads it meanwhile finds either the old one or the new one. */
 async function replace(at: string, make: (aside: string) => Promise<void>): Promise<void> {
   const aside = `${at}.${randomBytes(6).toString('hex')}`;
-  await make(aside);
-  await rename(aside, at);
+  try {
+    await make(aside);
+    await rename(aside, at);
+  } catch (error) {
+    await rm(aside, { force: true });
+    throw error;
+  }
 }
 async function link(target: string, at: string): Promise<void> {
   if ((await readlink(at).catch(missing)) !== target) await replace(at, (aside) => symlink(target, aside));
@@ -31,17 +37,25 @@ const KEPT =
  * The engine's reference without descriptions. The engine does not load a module whose options are missing there; with the
  * descriptions, a start takes three times the processor time and 27 MB more memory.
  */
-const outlineOf = (reference: string): string =>
-  `<?xml version="1.0" encoding="UTF-8"?>\n<docs>\n${(reference.match(KEPT) ?? []).join('')}\n</docs>\n`;
+function outlineOf(reference: string): string | null {
+  const outline = `<?xml version="1.0" encoding="UTF-8"?>\n<docs>\n${(reference.match(KEPT) ?? []).join('')}\n</docs>\n`;
+  try {
+    sax.parser(true).write(outline).close();
+    return outline;
+  } catch {
+    // An engine of another version may write it in another way, and one with a broken reference does not start.
+    return null;
+  }
+}
 /** Folder of the engine's documents: its own with the outline of the reference; the program's where that has none. */
 async function documents(instance: Instance, program: AsteriskProgram): Promise<string> {
   const given = path.join(program.data_dir, DOCUMENTS);
   const reference = await textOf(path.join(given, REFERENCE));
-  if (reference === null) return given;
+  const outline = reference === null ? null : outlineOf(reference);
+  if (outline === null) return given;
   const own = path.join(instance.folder, DOCUMENTS);
   const file = path.join(own, REFERENCE);
   await mkdir(own, { recursive: true, mode: 0o750 });
-  const outline = outlineOf(reference);
   if ((await textOf(file)) !== outline)
     await replace(file, (aside) => writeFile(aside, outline, { mode: 0o640 }));
   return own;
