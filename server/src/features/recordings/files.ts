@@ -128,11 +128,10 @@ export function recordingFiles(folder: string, clock: Clock): RecordingFiles {
     open: openForReader,
     async remove(file) {
       const found = await lstat(at(file)).catch(missing);
-      if (found === null) return null;
-      await unlink(at(file)).catch(missing);
-      // The bytes of an open file stay, and a paused player may keep it open for days.
+      if (found !== null) await unlink(at(file)).catch(missing);
+      // The bytes of an open file stay, and a paused player may keep it open for days. Also where an attempt before removed its name.
       for (const opening of readers.get(file) ?? []) await (await opening.catch(() => null))?.close();
-      return found.size;
+      return found?.size ?? null;
     },
     async *list() {
       for await (const entry of await opendir(folder)) {
