@@ -65,7 +65,12 @@ before(async () => {
   await linkLanguage(instance, 'de', path.join(sparse, 'de'));
   assert.deepEqual((await languages.prepare(['en', 'de', 'fr'])).problems, []);
   assert.deepEqual((await languages.prepare(['tr'])).problems, [
-    { object: 'language tr', file: null, words: 'there are no sounds for this language; upload them first' },
+    {
+      object: 'language tr',
+      file: null,
+      words: 'there are no sounds for this language; upload them first',
+      said: 'there are no sounds for this language; upload them first',
+    },
   ]);
   const far = (at: typeof one, name: string): Promise<Phone> =>
     openFarSide({ server: engine.server, extension: '+49301', name, at, cli: engine.cli });
