@@ -4,7 +4,6 @@ import { area } from '../operation.ts';
 const list = {
   method: 'GET',
   path: '/api/mobile/history.php',
-  tag: 'history',
   level: 'user',
   scope: 'history:read',
   query: HistoryQuery,

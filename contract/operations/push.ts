@@ -14,7 +14,6 @@ import { Done } from '../session.ts';
 
 const removal = {
   method: 'DELETE',
-  tag: 'push',
   audit: 'push_service.removed',
   level: 'admin',
   reply: Done,
@@ -22,7 +21,6 @@ const removal = {
 } as const;
 const service = {
   method: 'PUT',
-  tag: 'push',
   audit: 'push_service.changed',
   level: 'admin',
   confirm: true,

@@ -31,7 +31,6 @@ const ERRORS = [
 const login = {
   method: 'POST',
   path: '/api/auth/login',
-  tag: 'sessions',
   audit: 'session.login',
   level: 'public',
   body: LoginRequest,

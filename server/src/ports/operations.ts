@@ -28,9 +28,11 @@ type Bare<R> = R extends { readonly success: true }
     ? R | void
     : Omit<R, 'success'> & { readonly success?: true }
   : R;
-export type ReplyOf<O> = O extends { readonly reply: infer S extends z.ZodType }
+export type ReplyOf<O> = O extends { readonly reply: infer S extends z.ZodObject }
   ? Bare<z.output<S>>
-  : unknown;
+  : O extends { readonly reply: infer S extends z.ZodType }
+    ? z.output<S>
+    : unknown;
 /**
  * Handler of an operation. A command also runs on the stream, so it gets the actor only; any other operation gets the HTTP
  * exchange and may send the reply itself (`Sent`).
