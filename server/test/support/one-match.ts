@@ -33,9 +33,11 @@ const limitOf = (args: readonly unknown[]): number =>
   (args.at(-1) as { timeout?: number } | undefined)?.timeout ?? PATIENCE_MS;
 const done = new WeakSet<object>();
 
-/** Puts what the page and those beside it show into an error. */
+/** Puts what the page and those beside it show into an error; alerts come first, because a report may cut a long message. */
 async function showPage(error: Error, page: Page): Promise<Error> {
-  error.message += `\n${await shownBy(page)}`;
+  const [first = '', ...rest] = error.message.split('\n');
+  const { alerts, parts } = await shownBy(page);
+  error.message = [first, `alerts: ${alerts}`, ...rest, parts].join('\n');
   return error;
 }
 

@@ -43,20 +43,22 @@ const MOST_SHOWN = 40;
 /** Limit of each look at a page whose wait has failed, in milliseconds. */
 const LOOK_MS = 2_000;
 
+interface Shown {
+  readonly alerts: string;
+  readonly parts: string;
+}
 /** What each page of this page's browser shows now, this one first: alerts in one line, and parts as roles and names. */
-export async function shownBy(page: Page): Promise<string> {
+export async function shownBy(page: Page): Promise<Shown> {
   const all = page.context().browser()?.contexts() ?? [];
   const others = all.flatMap((context) => context.pages()).filter((other) => other !== page);
   const [own, ...rest] = await Promise.all([page, ...others].map(partsOf));
-  return [
-    `alerts: ${own!.alerts}`,
-    `${page.url()} shows:`,
-    own!.parts,
-    ...others.map((other, i) => `${other.url()} shows, with alerts ${rest[i]!.alerts}:\n${rest[i]!.parts}`),
-  ].join('\n');
+  const beside = others.map(
+    (other, i) => `${other.url()} shows, with alerts ${rest[i]!.alerts}:\n${rest[i]!.parts}`,
+  );
+  return { alerts: own!.alerts, parts: [`${page.url()} shows:`, own!.parts, ...beside].join('\n') };
 }
 /** Dialogs, panel and main part. */
-async function partsOf(page: Page): Promise<{ readonly alerts: string; readonly parts: string }> {
+async function partsOf(page: Page): Promise<Shown> {
   // A page that is closed or no longer runs answers nothing.
   const within = <T>(work: Promise<readonly T[]>): Promise<readonly T[]> =>
     Promise.race([work.catch(() => []), wait(LOOK_MS, [], { ref: false })]);
