@@ -5,6 +5,7 @@ import { Client } from 'ldapts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
 import { freePort } from '../../../test/support/ports.ts';
+import { PATIENCE_MS } from '../../../test/support/until.ts';
 import type { Listed } from './entries.ts';
 import { LdapServer } from './server.ts';
 
@@ -34,7 +35,11 @@ test('LDAP - the size limit of the client holds for all pages of a search togeth
   });
   await server.follow();
   t.after(() => server.close());
-  const client = new Client({ url: `ldap://127.0.0.1:${port}`, timeout: 20_000, connectTimeout: 20_000 });
+  const client = new Client({
+    url: `ldap://127.0.0.1:${port}`,
+    timeout: PATIENCE_MS,
+    connectTimeout: PATIENCE_MS,
+  });
   t.after(() => client.unbind().catch(() => undefined));
   await client.bind('cn=phone,dc=phonebook', 'token');
   /** Number of entries on each page. */
