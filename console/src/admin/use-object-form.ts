@@ -88,6 +88,24 @@ function typedSince(kind: ConfigKind, current: AnyObject | null): (Kept & Pick<I
     secrets: newSecrets(sent.secrets, left.secrets),
   };
 }
+/** The same, once and stored as unsaved input, for the page of the new object. */
+function useTypedSince(kind: ConfigKind, current: AnyObject | null, store: (text: string) => void) {
+  const [typed] = useState(() => typedSince(kind, current));
+  useEffect(() => {
+    if (typed === null) return;
+    created.clear();
+    store(unsavedText(typed.values, { etag: typed.etag, object: typed.base }));
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, []);
+  return typed;
+}
+/** Keeps what differs from the inputs that were sent for the page of the new object. */
+function keepTyped(kind: ConfigKind, key: string, sent: Inputs | null, left: Inputs): void {
+  created.clear();
+  if (sent === null) return;
+  const later = Object.keys(newSecrets(sent.secrets, left.secrets)).length > 0;
+  if (later || !equal(sent.values, left.values)) created.set(`${kind}/${key}`, { sent, left });
+}
 /** Wishes that were made or changed after `sent`. */
 const newSecrets = (sent: Secrets, wishes: Secrets): Secrets =>
   Object.fromEntries(Object.entries(wishes).filter(([name, wish]) => sent[name] !== wish));
@@ -117,13 +135,18 @@ async function translated(
   client: Client,
   own: readonly Mistake[],
   changes: ConfigChange[],
+  { kind, key }: { readonly kind: ConfigKind; readonly key: string },
 ): Promise<readonly Mistake[]> {
   if (language() === 'en' || own.every(({ detail }) => detail === '')) return own;
+  const ofThis = (finding: { readonly kind: string; readonly key: string }): boolean =>
+    finding.kind === kind && finding.key === key;
   return await client.config.validate(changes).then(
-    ({ findings }) => inWordsOf(own, findings),
+    ({ findings }) => inWordsOf(own, findings.filter(ofThis)),
     () => own,
   );
 }
+/** Limit of the read after a save, during which the form is busy. */
+const READ_MS = 10_000;
 /** The saved object; as it was sent if it cannot be read now, because a failed read is no failed save. */
 async function readSaved(
   queries: QueryClient,
@@ -131,7 +154,7 @@ async function readSaved(
   sent: AnyObject,
 ): Promise<AnyObject> {
   try {
-    const fresh = await queryFn({ signal: new AbortController().signal });
+    const fresh = await queryFn({ signal: AbortSignal.timeout(READ_MS) });
     queries.setQueryData(queryKey, fresh);
     return fresh;
   } catch {
@@ -146,7 +169,10 @@ function useMistakes() {
     const [first] = found;
     if (first !== undefined) requestAnimationFrame(() => focusField(first.path));
   };
-  return [mistakes, wrong] as const;
+  /** Other texts of the same errors, unless the form has been checked again. */
+  const reword = (before: readonly Mistake[], after: readonly Mistake[]): void =>
+    setMistakes((now) => (now === before ? after : now));
+  return [mistakes, wrong, reword] as const;
 }
 export function useObjectForm({ kind, current, copy }: Options) {
   const client = useClient();
@@ -155,13 +181,12 @@ export function useObjectForm({ kind, current, copy }: Options) {
   const isNew = current === null;
   const start = useMemo(() => current?.object ?? { ...newOf(kind), ...copy }, [current, kind, copy]);
   const [draft, setDraft, clearDraft] = useDraft(`config.${kind}.${current?.key ?? ''}`);
-  const [typed] = useState(() => typedSince(kind, current));
-  useEffect(() => void created.delete(`${kind}/${current?.key ?? ''}`), [kind, current?.key]);
+  const typed = useTypedSince(kind, current, setDraft);
   const [kept] = useState(() => typed ?? keptOf(draft));
   const [base, setBase] = useState(() => storedOf(kept, { etag: current?.etag ?? '', object: start }));
   const [values, setValues] = useState<Fields>(kept?.values ?? start);
   const [secrets, setSecrets] = useState<Secrets>(typed?.secrets ?? {});
-  const [mistakes, wrong] = useMistakes();
+  const [mistakes, wrong, reword] = useMistakes();
   const [error, setError] = useState<unknown>(null);
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const [busy, setBusy] = useState(false);
@@ -204,19 +229,21 @@ export function useObjectForm({ kind, current, copy }: Options) {
   }
   /** Null if it was not saved; the form shows the reasons. */
   async function save(): Promise<Saved | null> {
-    const sent: Inputs = { values, secrets };
-    lastSent.current = sent;
+    const sent: Inputs = (lastSent.current = { values, secrets });
     const object = withSecrets(values, secrets);
     setError(null);
     const changes = changesOf({ kind, object }, current, base.etag, secrets);
+    const key = current?.key ?? textOf(object, CONFIG_KINDS[kind].key);
     const own = mistakesOf(kind, object);
-    wrong(await translated(client, own, changes));
-    if (own.length > 0) return null;
+    wrong(own);
+    if (own.length > 0) {
+      void translated(client, own, changes, { kind, key }).then((said) => reword(own, said));
+      return null;
+    }
     setBusy(true);
     try {
       const reply = await attempt(changes, (options) => client.config.change(changes, {}, options));
       clearDraft();
-      const key = current?.key ?? textOf(object, CONFIG_KINDS[kind].key);
       const query = objectQuery(client, kind, key);
       const shown = isNew
         ? Promise.resolve()
@@ -251,8 +278,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
     },
     /** Call it before the page of the new object opens: what was typed since the creation goes there. */
     leave(key: string): void {
-      if (lastSent.current !== null)
-        created.set(`${kind}/${key}`, { sent: lastSent.current, left: now.current });
+      keepTyped(kind, key, lastSent.current, now.current);
       clearDraft();
     },
     conflict,
