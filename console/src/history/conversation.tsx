@@ -277,10 +277,10 @@ function Head({ conversation: c }: Props): ReactNode {
 }
 export function ConversationPage({ params }: PageProps): ReactNode {
   const { conversation: c, error, retry } = useConversation(idOf(params['conversation']));
-  if (c === undefined) {
-    if (error === null) return <Loading />;
-    const gone = error instanceof OffhookError && (error.status === 404 || error.status === 400);
-    return gone ? (
+  // Also while its data is shown: it was erased meanwhile.
+  const gone = error instanceof OffhookError && (error.status === 404 || error.status === 400);
+  if (gone)
+    return (
       <Empty order={1} title={t('gone')}>
         <Text size="sm" c="dimmed">
           {t('gone_text')}
@@ -289,10 +289,8 @@ export function ConversationPage({ params }: PageProps): ReactNode {
           {t('back')}
         </Button>
       </Empty>
-    ) : (
-      <Failure error={error} onRetry={retry} />
     );
-  }
+  if (c === undefined) return error !== null ? <Failure error={error} onRetry={retry} /> : <Loading />;
   return (
     <Stack gap="md">
       {error !== null && <Failure error={error} onRetry={retry} />}

@@ -148,7 +148,7 @@ export function List({ list, own, me, actions }: ListProps): ReactNode {
           );
         })}
       </div>
-      <div className={styles.foot} role="status">
+      <div className={styles.foot} role={stuck ? undefined : 'status'}>
         {stuck ? (
           <Failure error={list.error} onRetry={list.retry} />
         ) : more ? (

@@ -60,7 +60,10 @@ export function useConversations(query: ListQuery, scope: Scope): Conversations 
 
   const put = useCallback(
     (some: readonly ConversationSummary[]) => {
-      queries.setQueryData<Pages>(key, (data) => data && arriving(data, some, query));
+      const cached = queries.getQueryCache().find<Pages>({ queryKey: key, exact: true });
+      const data = cached?.state.data;
+      // Not by `setQueryData`, which would clear the error of a page that could not be read.
+      if (data !== undefined) cached?.setState({ data: arriving(data, some, query) });
     },
     [queries, key, query],
   );
@@ -120,16 +123,20 @@ export function useConversations(query: ListQuery, scope: Scope): Conversations 
 
   const rows = useMemo(() => (list.data === undefined ? [] : rowsOf(list.data)), [list.data]);
   const { fetchNextPage, refetch } = list;
+  // Until a read succeeds: a read that is under way hides which one has failed.
+  const [stuck, setStuck] = useState(false);
+  if (list.isFetchNextPageError && !stuck) setStuck(true);
+  if (!list.isError && stuck) setStuck(false);
   return {
     rows,
     total: list.data?.pages[0]?.total ?? null,
     error: list.error,
     loading: list.isPending,
     more: list.hasNextPage,
-    stuck: list.isFetchNextPageError,
+    stuck,
     fetching: list.isFetchingNextPage,
     next: useCallback(() => void fetchNextPage(), [fetchNextPage]),
-    retry: useCallback(() => void refetch(), [refetch]),
+    retry: useCallback(() => void (stuck ? fetchNextPage() : refetch()), [stuck, fetchNextPage, refetch]),
     waiting: waiting.size,
     show: useCallback(() => {
       put([...waiting.values()]);
