@@ -24,7 +24,7 @@ import { Link, useLocation } from 'wouter';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
-import { Empty, Failure, Loading, Read } from '../app/states.tsx';
+import { Empty, Failure, Read } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { useDraftState } from './data.ts';
@@ -193,19 +193,19 @@ function Compare({ versions }: { readonly versions: readonly ConfigVersion[] }):
         <Text size="sm" c="dimmed">
           {t('too_far', { most: formatNumber(MOST_COMPARED) })}
         </Text>
-      ) : query.isError ? (
-        <Failure error={query.error} onRetry={() => void query.refetch()} />
-      ) : query.data === undefined ? (
-        <Loading />
       ) : (
-        <>
-          {!query.data.whole && (
-            <Text size="sm" c="dimmed" mb="xs">
-              {t('not_whole')}
-            </Text>
+        <Read of={query}>
+          {({ changes, whole }) => (
+            <>
+              {!whole && (
+                <Text size="sm" c="dimmed" mb="xs">
+                  {t('not_whole')}
+                </Text>
+              )}
+              <ObjectChanges changes={changes} />
+            </>
           )}
-          <ObjectChanges changes={query.data.changes} />
-        </>
+        </Read>
       )}
     </Paper>
   );

@@ -47,7 +47,7 @@ export function onSecond(listener: () => void): () => void {
 export const useSecond = (): number => useSyncExternalStore(onSecond, () => second);
 /** Start of the reader's day by the service's clock, ms since 1970. */
 export const startOfDay = (): number => new Date(serverNow()).setHours(0, 0, 0, 0);
-/** The same; renders the component when a day begins. */
+/** Start of the reader's day; renders the component when a day begins. */
 export const useDay = (): number => useSyncExternalStore(onSecond, startOfDay);
 /** Seconds since `time`, updated every second; null without a time. */
 export function useSince(time: string | null | undefined): number | null {

@@ -13,6 +13,8 @@ const SILENT: readonly RegExp[] = [
   /if \(!\w+\.isSuccess\b.*\) return null/,
   /\.isSuccess && \(\n/,
   /\berror !== null && \w+\.length === 0\)\s*return/,
+  /\.isError\) return <Failure/,
+  /\.isError \? \(\s*<Failure/,
 ];
 
 test('console - a read that fails later is shown beside the data of the read before it', async () => {

@@ -17,13 +17,15 @@ export const Loading = (): ReactNode => (
 interface FailureProps {
   readonly error: unknown;
   readonly onRetry?: (() => void) | undefined;
+  /** Beside older data: announced when a screen reader is idle, because one outage makes several. */
+  readonly beside?: boolean;
 }
 /** An error in the reader's language with the detail of the service, announced to a screen reader. */
-export function Failure({ error, onRetry }: FailureProps): ReactNode {
+export function Failure({ error, onRetry, beside = false }: FailureProps): ReactNode {
   const detail = errorDetail(error);
   return (
     <Alert
-      role="alert"
+      role={beside ? 'status' : 'alert'}
       color="red"
       variant="light"
       icon={<CircleAlert size={18} aria-hidden />}
@@ -54,7 +56,9 @@ interface ReadProps<T> {
 /** Data that a query has read. If a later read fails, the error is above the data, so that a form keeps what is typed in it. */
 export const Read = <T,>({ of, quiet = false, children }: ReadProps<T>): ReactNode => (
   <>
-    {of.isError && <Failure error={of.error} onRetry={() => void of.refetch()} />}
+    {of.isError && (
+      <Failure error={of.error} onRetry={() => void of.refetch()} beside={of.data !== undefined} />
+    )}
     {of.data === undefined ? of.isError || quiet || <Loading /> : children(of.data)}
   </>
 );

@@ -5,13 +5,14 @@ import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ExternalLink, UserPlus } from 'lucide-react';
 import { Link } from 'wouter';
+import type { Client } from '@offhook/client';
 import type { Customer } from '@offhook/contract/phonebook.ts';
 import { formatAgo } from '../app/format.ts';
 import { late } from '../app/late.tsx';
 import { serverNow } from '../app/now.ts';
 import { CUSTOMERS, contactsQuery, conversationsOfQuery } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
-import { Failure } from '../app/states.tsx';
+import { Read } from '../app/states.tsx';
 import { wordsOf } from '../app/words.ts';
 import { customerPath } from './data.ts';
 import { Marks } from './marks.tsx';
@@ -92,6 +93,7 @@ function LastConversation({ number }: { readonly number: string }): ReactNode {
     </Text>
   );
 }
+type Found = Awaited<ReturnType<Client['phonebook']['lookup']>>;
 interface CardProps {
   /** Number as received or dialled; empty for a hidden one. */
   readonly number: string;
@@ -108,13 +110,7 @@ export function CustomerCard({ number, name, history = false }: CardProps): Reac
     queryFn: ({ signal }) => client.phonebook.lookup({ number }, signal),
     enabled: number !== '',
   });
-  // The call does not wait for the phonebook.
-  if (found.data === undefined)
-    return found.isError && <Failure error={found.error} onRetry={() => void found.refetch()} />;
-  const { e164, customers } = found.data;
-  // Internal numbers have no E.164 form.
-  if (customers.length === 0 && e164 === null) return null;
-  return (
+  const card = ({ e164, customers }: Found): ReactNode => (
     <Stack gap={6} role="group" aria-label={t('customer')}>
       {customers.length > 1 && (
         <Text size="sm" fw={600}>
@@ -153,5 +149,12 @@ export function CustomerCard({ number, name, history = false }: CardProps): Reac
         </Suspense>
       )}
     </Stack>
+  );
+  return (
+    // Quiet: the call does not wait for the phonebook.
+    <Read of={found} quiet>
+      {/* Internal numbers have no E.164 form. */}
+      {(data) => (data.customers.length > 0 || data.e164 !== null) && card(data)}
+    </Read>
   );
 }

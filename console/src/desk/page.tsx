@@ -25,11 +25,12 @@ export function DeskPage(): ReactNode {
   const { agent, error, retry } = useDesk();
   const failure = error !== null && <Failure error={error} onRetry={retry} />;
   if (agent === undefined) return failure || <Loading />;
+  // A person without a queue is not an agent for the service.
+  if (agent !== null && agent.queues.length > 0) return <AgentDesk agent={agent} failure={failure} />;
   return (
     <>
       {failure}
-      {/* A person without a queue is not an agent for the service. */}
-      {agent === null || agent.queues.length === 0 ? <NoAgent /> : <AgentDesk agent={agent} />}
+      <NoAgent />
     </>
   );
 }
@@ -53,7 +54,12 @@ function NoAgent(): ReactNode {
     </>
   );
 }
-function AgentDesk({ agent }: { readonly agent: Agent }): ReactNode {
+interface AgentDeskProps {
+  readonly agent: Agent;
+  /** Beside the buttons of the call, so that they stay in their place. */
+  readonly failure: ReactNode;
+}
+function AgentDesk({ agent, failure }: AgentDeskProps): ReactNode {
   const [help, setHelp] = useState(false);
   const queues = useMyQueues(agent.queues.map((q) => q.queue));
   useConversationReads();
@@ -79,6 +85,7 @@ function AgentDesk({ agent }: { readonly agent: Agent }): ReactNode {
         <CallPanel agent={agent} queues={queues} />
       </div>
       <div className={styles.side}>
+        {failure}
         <QueuesPanel agent={agent} queues={queues} />
         <CallersPanel agent={agent} queues={queues} />
         <FiguresPanel agent={agent} queues={queues} />

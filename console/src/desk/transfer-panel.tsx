@@ -51,7 +51,6 @@ export function TransferPanel({ call, onClose }: TransferPanelProps): ReactNode 
   };
   return (
     <Stack gap="xs" className={styles.transfer ?? ''}>
-      {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
       {consult === null ? (
         <Target
           onClose={onClose}
@@ -108,6 +107,8 @@ export function TransferPanel({ call, onClose }: TransferPanelProps): ReactNode 
         </>
       )}
       <ActionError action={action} />
+      {/* Below the buttons, which must not move when it appears. */}
+      {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
     </Stack>
   );
 }

@@ -8,7 +8,7 @@ import type { ApplyState, ConfigApply } from '@offhook/contract/config-applies.t
 import type { Readiness } from '@offhook/contract/health.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading, Read } from '../app/states.tsx';
+import { Loading, Read } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { BlockedNetworks } from './blocked-networks.tsx';
@@ -199,9 +199,9 @@ function Checks(): ReactNode {
     // No event reports that a check passes again.
     refetchInterval: ({ state }) => (state.data?.status === 'ready' ? 30_000 : 5_000),
   });
-  if (ready.isPending) return <Loading />;
-  if (ready.isError) return <Failure error={ready.error} onRetry={() => void ready.refetch()} />;
-  const { status, checks, details } = ready.data;
+  return <Read of={ready}>{(data) => <CheckRows {...data} />}</Read>;
+}
+function CheckRows({ status, checks, details }: Awaited<ReturnType<typeof readiness>>): ReactNode {
   // The service is ready while a check fails that calls do not need.
   const [tone, title] =
     status !== 'ready'
@@ -296,11 +296,12 @@ function Applies(): ReactNode {
 }
 function Figures(): ReactNode {
   const read = useQuery({ queryKey: ['health', 'figures'], queryFn: ({ signal }) => figures(signal) });
-  if (read.isPending) return <Loading />;
-  if (read.isError) return <Failure error={read.error} onRetry={() => void read.refetch()} />;
-  const memory = read.data.get('process_resident_memory_bytes');
+  return <Read of={read}>{(metrics) => <FigureCards metrics={metrics} />}</Read>;
+}
+function FigureCards({ metrics }: { readonly metrics: Awaited<ReturnType<typeof figures>> }): ReactNode {
+  const memory = metrics.get('process_resident_memory_bytes');
   const shown = SHOWN.flatMap(([name, metric]) => {
-    const value = read.data.get(metric);
+    const value = metrics.get(metric);
     return value === undefined ? [] : [[t(name), formatNumber(value)] as const];
   });
   if (memory !== undefined) shown.push([t('memory'), t('mib', { n: formatNumber(memory / 1_048_576) })]);
