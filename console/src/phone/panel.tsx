@@ -278,7 +278,7 @@ export function PhonePanel({ open, asked, onOpen }: PhonePanelProps): ReactNode 
   const { trouble } = state;
   useEffect(() => {
     // A failed step is reported here, wherever it was begun, and a refusal of the phone that was switched on at the desk.
-    if (trouble !== null || (status.is === 'refused' && phone.clicked)) onOpen(true);
+    if (trouble !== null || (status.is === 'refused' && phone.startedHere)) onOpen(true);
   }, [trouble, status.is, onOpen]);
   // Runs after the effects of the children.
   useEffect(() => {

@@ -32,7 +32,7 @@ let person: Person | null = null;
 let core: Softphone | null = null;
 let channel: BroadcastChannel | null = null;
 /** True once the person switched the phone on, or tried it again, on this page. */
-let clicked = false;
+let startedHere = false;
 /** Ends this tab's wait for the phone, or its phone. */
 let ending: AbortController | null = null;
 const listeners = new Set<Listener>();
@@ -44,7 +44,10 @@ function set(next: Partial<PhoneState>): void {
   for (const listener of listeners) listener();
   if (core !== null && going() !== before) sayHere();
 }
-const setStatus = (status: PhoneStatus): void => set({ status });
+function setStatus(status: PhoneStatus): void {
+  if (status.is === 'ready') startedHere = false;
+  set({ status });
+}
 const say = (word: Word): void => channel?.postMessage(word);
 const sayHere = (): void => say({ is: 'here', page: document.title, calls: going() });
 
@@ -189,23 +192,24 @@ export const phone = {
   /** The session is over: no further calls arrive, running ones continue. */
   retire: (): void => core?.retire(),
   switchOn(): void {
-    clicked = true;
+    startedHere = true;
     change({ on: true });
     // Before any await, because browsers ask only during a click.
     void askToNotify();
     begin();
   },
   switchOff(): void {
+    startedHere = false;
     change({ on: false });
     finish();
   },
   /** True if the person started the phone on this page: a refusal is shown at once. */
-  get clicked(): boolean {
-    return clicked;
+  get startedHere(): boolean {
+    return startedHere;
   },
   /** Starts the phone again after a failure. */
   retry(): void {
-    clicked = true;
+    startedHere = true;
     finish();
     begin();
   },
