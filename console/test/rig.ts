@@ -17,8 +17,8 @@ export const buildFirst = (): Promise<boolean> => buildConsole(() => undefined);
 
 /** Pages whose trouble is kept: errors of scripts, and what the policy of the page refused. */
 const trouble = new WeakMap<Page, string[]>();
-/** The browser's own messages on refused or lost requests are judged by the test and are no fault of the page. */
-const EXPECTED = /Failed to load resource|WebSocket connection to|net::ERR/;
+/** The browser's own messages on refused or lost requests and sockets are judged by the test and are no fault of the page. */
+const EXPECTED = /Failed to load resource|WebSocket (?:connection to|is already in CLOSING)|net::ERR/;
 
 const DESK = { width: 1440, height: 900 };
 const PERMISSIONS = ['microphone', 'notifications'];
