@@ -6,6 +6,8 @@ import { SyncFailure, SyncSchedule } from '../../outbound/sync-schedule.ts';
 import type { SyncStop } from '../../outbound/sync-schedule.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SourceSync } from '../../ports/customers.ts';
+import { joinTo } from './format/customers.ts';
+import type { ConnectorCustomer } from './format/customers.ts';
 import { laterCursor } from './format/session.ts';
 import type { ConnectorSession } from './format/session.ts';
 import { NamedCustomers } from './named-customers.ts';
@@ -143,6 +145,7 @@ export class CustomerSyncer {
     const seen = new NamedCustomers();
     let cursor = from;
     let page: unknown = null;
+    let held: readonly ConnectorCustomer[] = [];
     for (let pages = 0; ; pages += 1) {
       if (stop.closed) return null;
       if (pages === MAX_PAGES || seen.size > MAX_SYNCED)
@@ -152,9 +155,15 @@ export class CustomerSyncer {
         );
       const read = await this.#page({ cursor: from, page }, stop);
       if (read === null) return null;
-      const { customers } = read;
+      const next = read.page ?? null;
+      const list = new Map(held.map((one) => [one.id, one]));
+      for (const one of read.customers) joinTo(list, one);
+      const customers = [...list.values()];
       // A complete list may name a customer once for each number; in a list of changes, the later row replaces.
       const isChange = read.cursor !== null;
+      // The next page may have the other numbers of the last customer, which it would lose until then.
+      const isWhole = isChange || next === null || customers.at(-1)?.adds_numbers !== true;
+      held = isWhole ? [] : customers.splice(-1);
       const sync: SourceSync = {
         named: (id, row) => seen.add(id, row),
         keepsNumbers: (row) => !isChange && seen.has(row),
@@ -162,8 +171,7 @@ export class CustomerSyncer {
       await phonebook.store(this.#connector, customers, { sync });
       await phonebook.remove(this.#connector, read.gone);
       if (read.cursor !== null) cursor = laterCursor(cursor, read.cursor);
-      const next = read.page;
-      if (next === null || next === undefined) break;
+      if (next === null) break;
       if (JSON.stringify(next) === JSON.stringify(page))
         throw new SyncFailure('the system names the same page as the next one');
       page = next;

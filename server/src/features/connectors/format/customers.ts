@@ -47,8 +47,16 @@ function textOf(value: unknown): string | null {
 const textsOf = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => textOf(one) ?? []).slice(0, MAX_ITEMS);
 /** Numbers of two rows of one customer, cut to the limit of one row. */
-export const joinedNumbers = (earlier: readonly string[], numbers: readonly string[]): readonly string[] =>
+const joinedNumbers = (earlier: readonly string[], numbers: readonly string[]): readonly string[] =>
   [...new Set([...earlier, ...numbers])].slice(0, MAX_ITEMS);
+/** Adds a customer to a list in which rows with the same id are one customer with several numbers. */
+export function joinTo(list: Map<string, ConnectorCustomer>, customer: ConnectorCustomer): void {
+  const same = list.get(customer.id);
+  list.set(
+    customer.id,
+    same ? { ...same, numbers: joinedNumbers(same.numbers, customer.numbers) } : customer,
+  );
+}
 
 /** Whether a file reads the languages of customers, in any of its answers. */
 export function namesLanguages({ customer, lookup, create, sync, inbox }: ConnectorDocument): boolean {

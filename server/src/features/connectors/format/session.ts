@@ -7,7 +7,7 @@ import type { ConnectorAttachments } from './attachments.ts';
 import { createAuth } from './auth.ts';
 import { OAuth } from './oauth.ts';
 import type { Connect, TokenStore } from './oauth.ts';
-import { customerOf, joinedNumbers } from './customers.ts';
+import { customerOf, joinTo } from './customers.ts';
 import type { ConnectorCustomer } from './customers.ts';
 import type { CompiledList, CompiledSearch, ConnectorFile, PushKind } from './compile.ts';
 import { Entries, MAX_ID, done, failureOf, isDone, scopeOf, text, userScope } from './entries.ts';
@@ -277,12 +277,9 @@ class Session implements ConnectorSession {
       if (search.when && search.when({ ...scope, row }) !== true) continue;
       const customer = customerOf(search.customer, row, scope);
       if (customer === null) continue;
-      const same = byId.get(customer.id);
-      // In a list, rows with the same id are one customer with several numbers; in changes, the later row replaces.
-      byId.set(
-        customer.id,
-        same && !isChange ? { ...same, numbers: joinedNumbers(same.numbers, customer.numbers) } : customer,
-      );
+      // In changes, the later row replaces.
+      if (isChange) byId.set(customer.id, customer);
+      else joinTo(byId, customer);
     }
     return [...byId.values()];
   }
