@@ -53,7 +53,7 @@ export const ConnectorId = z.strictObject({
 export const ConnectorState = z
   .enum(['ready', 'away', 'disconnected', 'broken', 'disabled'])
   .describe(
-    '`ready`: the system answers; if entries fail nevertheless, `words` says so. `away`: the system does not answer, or asks to wait. `disconnected`: it does not accept the sign-in any more. `broken`: the file has an error. While it is none of `ready`, entries wait and none is lost.',
+    '`ready`: the system answers; if entries or recordings fail nevertheless, `words` gives the reason. `away`: the system does not answer, or asks to wait. `disconnected`: it does not accept the sign-in any more. `broken`: the file has an error. While it is not `ready`, entries wait and none is lost.',
   );
 export type ConnectorState = z.infer<typeof ConnectorState>;
 export const EntryState = z

@@ -2,14 +2,16 @@ import type { Conversation } from '@offhook/contract/conversations.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { untilDone } from '../../core/retry.ts';
 import { DeliveryLoop } from '../../outbound/delivery-loop.ts';
+import { retryDelay } from '../../outbound/schedule.ts';
 import type { RecordingView } from '../../ports/conversations.ts';
 import type { OpenAudio, RecordingAudio } from '../../ports/recordings.ts';
 import { NO_CALL, callOf } from './call-of.ts';
 import { NO_CUSTOMER } from './format/customers.ts';
 import { failure } from './format/requests.ts';
 import type { ConnectorFailure } from './format/requests.ts';
-import type { AttachSubject, ConnectorAttachments } from './format/session.ts';
+import type { AttachSubject, ConnectorAttachments, ConnectorSession } from './format/session.ts';
 import * as ledger from './ledger.ts';
+import { AWAY_SECONDS } from './ledger.ts';
 import type { Abilities, Entry, NewEntry, Outcome } from './ledger.ts';
 import type { KeeperDeps } from './keeper.ts';
 import { ranked } from './ranked.ts';
@@ -21,8 +23,9 @@ export interface AttacherParts extends KeeperDeps {
   readonly audio: RecordingAudio;
   /** True while the system is away, so that the entries wait. */
   readonly isAway: () => boolean;
-  /** Makes the entries wait until the system is back. */
-  readonly leave: (failure: ConnectorFailure) => void;
+  readonly check: ConnectorSession['check'];
+  /** Makes the entries wait until the system is back. `isKnown`: the recording has failed on its own before. */
+  readonly leave: (failure: ConnectorFailure, isKnown: boolean) => void;
 }
 /** Longest interval between reads of the ledger. */
 const POLL_MS = 60_000;
@@ -36,8 +39,15 @@ export class Attacher {
   readonly #abilities: Abilities;
   readonly #loop: DeliveryLoop;
   #resumed = false;
-  /** True after a check of the system that succeeded, until the next step. */
-  #checked = false;
+  /** Time of the newest upload, and of the newest removal, that succeeded. */
+  readonly #workedAt = new Map<Entry['task'], number>();
+  /** Failures since then that may not be those of single recordings; no other recording is sent before `until`. */
+  #failing: {
+    readonly words: string;
+    readonly failures: number;
+    readonly at: number;
+    readonly until: number;
+  } | null = null;
   constructor(parts: AttacherParts) {
     const { attachments, clock, log, connector, settle_seconds } = parts;
     this.#parts = parts;
@@ -60,10 +70,11 @@ export class Attacher {
   wake(): void {
     this.#loop.wake();
   }
-  /** Call after a check of the system: a search that fails right after one that succeeded counts as an attempt. */
-  isChecked(works: boolean): void {
-    this.#checked = works;
-    if (works) this.wake();
+  /** Why recordings wait although the system answers; null if they do not. */
+  get trouble(): string | null {
+    return this.#failing === null
+      ? null
+      : `recordings fail although the check succeeds: ${this.#failing.words}`;
   }
   close(grace: AbortSignal): Promise<void> {
     return this.#loop.close(grace);
@@ -110,14 +121,15 @@ export class Attacher {
   async #step(): Promise<void> {
     const { store, clock, connector, isAway } = this.#parts;
     if (!this.#resumed) await this.#resume();
-    const due = isAway() ? null : await store.due(connector, 'recording', clock.now(), 1);
+    const now = clock.now();
+    // A failure in the future means that the clock was set back.
+    const pause = this.#failing !== null && this.#failing.at <= now ? this.#failing.until - now : 0;
+    const due = isAway() || pause > 0 ? null : await store.due(connector, 'recording', now, 1);
     if (this.#loop.closed) return;
-    const isFirst = due !== null && this.#checked;
-    if (due !== null) this.#checked = false;
     const [row] = due?.rows ?? [];
     // Entries and live calls go first in the budget.
-    if (row !== undefined) return ranked('sync', () => this.#handle(row, isFirst));
-    const ms = Math.min(POLL_MS, (due?.next_at ?? Infinity) - clock.now());
+    if (row !== undefined) return ranked('sync', () => this.#handle(row));
+    const ms = Math.min(POLL_MS, pause > 0 ? pause : (due?.next_at ?? Infinity) - clock.now());
     await this.#loop.rest((signal) => clock.sleep(ms, signal));
   }
   async #resume(): Promise<void> {
@@ -127,8 +139,7 @@ export class Attacher {
     this.#resumed = true;
   }
 
-  /** `isFirst`: it is the first recording after a check that succeeded. */
-  async #handle(row: Entry, isFirst: boolean): Promise<void> {
+  async #handle(row: Entry): Promise<void> {
     const { store, feed, clock, connector, attachments } = this.#parts;
     const doubt = row.state === 'unknown' ? ledger.doubtOf(row, this.#abilities, clock.now()) : null;
     if (doubt === 'uncertain') {
@@ -142,8 +153,8 @@ export class Attacher {
     const recording = conversation?.recordings.find(({ id }) => id === row.recording);
     const subject = this.#subjectOf(entry, conversation, recording);
     if (this.#loop.closed) return;
-    if (doubt === 'find') return this.#find(row, subject, isFirst);
-    if (row.task === 'remove') return this.#remove(row, entry, subject, isFirst);
+    if (doubt === 'find') return this.#find(row, subject);
+    if (row.task === 'remove') return this.#remove(row, entry, subject);
     const stands = row.remote_id !== null;
     const isStored = recording?.state === 'stored';
     if (stands || !isStored) {
@@ -165,7 +176,7 @@ export class Attacher {
       await this.#put(row, (now) => ledger.unneeded(now, now.wanted_change, 'not_wanted', words));
       return;
     }
-    await this.#send(row, () => attachments.create(subject, audio, this.#loop.broken), isFirst);
+    await this.#send(row, () => attachments.create(subject, audio, this.#loop.broken));
   }
   /** Audio of a row; null if there is no file, undefined if it cannot be read now, so that the row waits. */
   async #open(row: Entry): Promise<OpenAudio | null | undefined> {
@@ -181,8 +192,26 @@ export class Attacher {
     const { clock, chance } = this.#parts;
     await this.#put(row, (now) => ledger.unprepared(now, failed, { now: clock.now(), chance: chance() }));
   }
-  async #find(row: Entry, subject: AttachSubject, isFirst: boolean): Promise<void> {
-    const { attachments, clock, leave } = this.#parts;
+  /**
+   * A request of a recording failed without counting as an attempt. If the system does not answer a check either, all
+   * wait. Else the failure counts if another recording was sent after the previous one (`lastAt`), or if an earlier
+   * one counted; until then, others go first, after growing pauses.
+   */
+  async #failed(row: Entry, failed: ConnectorFailure, lastAt: number | null): Promise<void> {
+    const { clock, chance, check, leave } = this.#parts;
+    const checked = failed.retry_after_seconds === null ? await check(this.#loop.broken) : failed;
+    if (this.#loop.broken.aborted) return;
+    if (checked.kind !== 'done') return leave(checked, false);
+    const workedAt = this.#workedAt.get(row.task) ?? -Infinity;
+    if (row.attempts > 0 || workedAt > (lastAt ?? Infinity)) return this.#count(row, failed);
+    const failures = (this.#failing?.failures ?? 0) + 1;
+    const at = clock.now();
+    const until = at + retryDelay(AWAY_SECONDS, Math.min(failures, AWAY_SECONDS.length), null, chance())!;
+    this.#failing = { words: failed.words, failures, at, until };
+    await this.#put(row, (now) => ({ ...now, next_at: until }));
+  }
+  async #find(row: Entry, subject: AttachSubject): Promise<void> {
+    const { attachments, clock } = this.#parts;
     const result = await attachments.find(subject, this.#loop.broken);
     if (this.#loop.broken.aborted) return;
     if (result.kind === 'done')
@@ -191,13 +220,12 @@ export class Attacher {
       await this.#put(row, (now) =>
         ledger.uncertain(now, `the search for the recording was refused: ${result.words}`),
       );
-    else if (isFirst) await this.#count(row, result);
-    else leave(result);
+    else await this.#failed(row, result, row.last_at);
   }
-  async #remove(row: Entry, entry: Entry, subject: AttachSubject, isFirst: boolean): Promise<void> {
+  async #remove(row: Entry, entry: Entry, subject: AttachSubject): Promise<void> {
     const { attachments, clock } = this.#parts;
     const remove = () => attachments.remove(row.remote_id!, subject, this.#loop.broken);
-    if (attachments.removes) return this.#send(row, remove, isFirst);
+    if (attachments.removes) return this.#send(row, remove);
     // The system deleted the copy with its entry.
     if (entry.state === 'removed') {
       await this.#put(row, (now) => ledger.removed(now, clock.now()));
@@ -211,7 +239,6 @@ export class Attacher {
     request: () => Promise<
       ConnectorFailure | { readonly kind: 'done'; readonly value: { readonly id: string } | null }
     >,
-    isFirst: boolean,
   ): Promise<void> {
     const { store, clock, log, chance, audit, connector } = this.#parts;
     const detail = { recording: read.recording, conversation: read.conversation };
@@ -245,10 +272,14 @@ export class Attacher {
       },
       { clock, log, signal: this.#loop.broken },
     );
-    if (result.kind === 'done' || result.kind === 'refused' || this.#loop.broken.aborted) return;
-    // The check signs in, too, so a recording that is rejected right after it has a failure of its own.
-    if (result.kind === 'disconnected' && isFirst && stored !== undefined) await this.#count(stored, result);
-    else this.#parts.leave(result);
+    if (result.kind === 'done') {
+      this.#workedAt.set(row.task, clock.now());
+      this.#failing = null;
+    } else if (result.kind === 'refused' || this.#loop.broken.aborted) return;
+    // It did not count as an attempt. The check signs in, too.
+    else if (result.kind === 'disconnected' && stored !== undefined)
+      await this.#failed(stored, result, read.last_at);
+    else this.#parts.leave(result, read.attempts > 0);
   }
   async #put(
     read: Entry,

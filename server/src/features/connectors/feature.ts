@@ -115,9 +115,9 @@ export async function createConnectors(options: ConnectorsOptions): Promise<Conn
       ...stopped().map(
         ({ row, words, keeper }) => `${row.title}: ${words ?? keeper?.away?.words ?? 'it waits'}`,
       ),
-      ...service.running.flatMap(({ row, pusher, syncer }) => {
+      ...service.running.flatMap(({ row, keeper, pusher, syncer }) => {
         const sync = syncer?.state.words ?? syncer?.state.whole_words ?? null;
-        return [pusher?.trouble ?? null, sync].flatMap((words) =>
+        return [keeper?.trouble ?? null, pusher?.trouble ?? null, sync].flatMap((words) =>
           words === null ? [] : [`${row.title}: ${words}`],
         );
       }),

@@ -15,9 +15,10 @@ import type { About, AboutFailure, AboutParts } from './entry-about.ts';
 import type { ConnectorEntries, ConnectorSession, EntrySubject } from './format/session.ts';
 import type { ConnectorFailure } from './format/requests.ts';
 import * as ledger from './ledger.ts';
+import { AWAY_SECONDS } from './ledger.ts';
 import type { Abilities, Change, Entry, NewEntry, Outcome } from './ledger.ts';
 import type { Directory } from './people.ts';
-import type { ConnectorRow, ConnectorStore } from './store.ts';
+import type { ConnectorRow, ConnectorStore, DueOrder } from './store.ts';
 
 export interface KeeperDeps {
   readonly store: ConnectorStore;
@@ -47,12 +48,12 @@ export interface Away {
   readonly until: number;
   readonly failures: number;
 }
-/** Seconds between checks of a system that is away; the last one repeats. */
-const AWAY_SECONDS = [5, 30, 120, 600] as const;
 /** Longest interval between reads of the feed, because some changes have no event. */
 const POLL_MS = 60_000;
 /** Number of due entries that are read at once, so that a backlog is not read again for each entry. */
 const READ_AHEAD = 30;
+/** Number of failed entries that are kept at once; then all entries wait, and later ones are tried next. */
+const MAX_PASSED = 100;
 
 /** Request of an entry that failed: a search before it, or the request of its task. */
 type Failing = 'search' | 'send';
@@ -90,12 +91,14 @@ export class EntryKeeper {
   #checked = false;
   /**
    * Entries that failed right after a check, so that others go first. Their failure counts as an attempt once the system
-   * has processed such a request for another entry; if all due entries fail, all wait.
+   * has processed such a request for another entry; if all due entries fail, all wait, and then new ones go first.
    */
   readonly #passed = new Map<
     number,
     { readonly row: Entry; readonly failure: ConnectorFailure; readonly at: Failing }
   >();
+  /** The last of them; entries that are due later are tried next. Null: those that are due first. */
+  #after: DueOrder | null = null;
   /** Number of times, one after the other, that all due entries failed, the first one at this request. */
   readonly #rounds = { search: 0, send: 0 };
   /** Error of an entry in progress, for the loop. */
@@ -132,8 +135,9 @@ export class EntryKeeper {
         attachments: session.attachments,
         settle_seconds: entries.settle_seconds,
         isAway: () => this.#away !== null,
-        leave: (failure) => {
-          this.#leave(failure);
+        check: (signal) => session.check(signal),
+        leave: (failure, isKnown) => {
+          this.#leave(failure, isKnown);
           this.#loop.wake();
         },
       });
@@ -144,6 +148,10 @@ export class EntryKeeper {
   }
   get away(): Away | null {
     return this.#away;
+  }
+  /** Why recordings wait although the system answers; null if they do not. */
+  get trouble(): string | null {
+    return this.#attacher?.trouble ?? null;
   }
   /** Makes the keeper read feed and ledger now. */
   wake(): void {
@@ -161,7 +169,7 @@ export class EntryKeeper {
   }
 
   async #step(): Promise<void> {
-    const { store, clock } = this.#deps;
+    const { clock } = this.#deps;
     if (this.#thrown !== null) {
       const { error } = this.#thrown;
       this.#thrown = null;
@@ -181,15 +189,17 @@ export class EntryKeeper {
     let isFirst = this.#checked;
     this.#checked = false;
     let next = this.#readAt;
-    if (this.#ahead.length === 0 && this.#underWay.size < this.#room) {
-      const most = this.#underWay.size + this.#passed.size + READ_AHEAD;
-      const due = await store.due(this.#row.id, 'entry', clock.now(), most);
-      this.#ahead = due.rows.filter(({ id }) => !this.#underWay.has(id) && !this.#passed.has(id));
-      next = Math.min(next, due.next_at ?? Infinity);
-    }
+    if (this.#ahead.length === 0 && this.#underWay.size < this.#room)
+      next = Math.min(next, await this.#readAhead());
     if (this.#loop.closed) return;
-    if (this.#ahead.length === 0 && this.#underWay.size === 0 && this.#passed.size > 0)
-      return this.#allFailed();
+    const idle = this.#underWay.size === 0;
+    const isEnd = this.#ahead.length === 0 || this.#passed.size >= MAX_PASSED;
+    if (idle && isEnd && this.#passed.size > 0 && !isFirst) return this.#allFailed();
+    if (idle && this.#ahead.length === 0 && this.#after !== null) {
+      // No other entry is due, so those that were passed over are tried again.
+      this.#passOverNone();
+      next = Math.min(next, await this.#readAhead());
+    }
     for (const row of this.#ahead) {
       if (this.#underWay.size >= this.#room) break;
       this.#ahead = this.#ahead.slice(1);
@@ -197,6 +207,18 @@ export class EntryKeeper {
       isFirst = false;
     }
     await this.#loop.rest((signal) => clock.sleep(Math.max(0, next - clock.now()), signal));
+  }
+  /** Reads due entries that are to be tried next; returns the time when another one is due. */
+  async #readAhead(): Promise<number> {
+    const { store, clock } = this.#deps;
+    const most = this.#underWay.size + READ_AHEAD;
+    const due = await store.due(this.#row.id, 'entry', clock.now(), most, this.#after);
+    this.#ahead = due.rows.filter(({ id }) => !this.#underWay.has(id));
+    return due.next_at ?? Infinity;
+  }
+  #passOverNone(): void {
+    this.#passed.clear();
+    this.#after = null;
   }
   /** Starts the work for an entry; its end wakes the loop. */
   #begin(row: Entry, isFirst: boolean): void {
@@ -222,13 +244,27 @@ export class EntryKeeper {
       if (page === null) continue;
       const position = { ...this.#position, cursor: page.cursor };
       const ids = page.changes.map(({ id }) => id);
+      let isNew = false;
       if (page.cursor !== this.#position.cursor)
-        await this.#deps.store.advance(this.#row.id, position, ids, (rows) =>
-          page.changes.flatMap((change) => this.#noted(change, rows.get(change.id))),
-        );
+        await this.#deps.store.advance(this.#row.id, position, ids, (rows) => {
+          const noted = page.changes.flatMap((change) => this.#noted(change, rows.get(change.id)));
+          isNew = noted.some(({ state }) => state === 'waiting');
+          return noted;
+        });
+      if (isNew) this.#waitLess();
       this.#position = position;
       ({ more } = page);
     }
+  }
+  /**
+   * Shortens the wait after all entries failed, because a new one shows whether the system refuses all of them. The
+   * more have failed, the less likely that is.
+   */
+  #waitLess(): void {
+    const away = this.#away;
+    if (away?.answers !== true) return;
+    const until = away.at + AWAY_SECONDS[0] * 1_000 * Math.max(1, this.#passed.size);
+    this.#away = { ...away, until: Math.min(away.until, until) };
   }
   /** Next page of the feed; null if the feed must be read from its beginning. */
   async #read(): Promise<Awaited<ReturnType<ConversationFeed['changes']>> | null> {
@@ -289,17 +325,28 @@ export class EntryKeeper {
   /** After a check. A failed one explains earlier failures of entries, which then do not count. */
   #isChecked(works: boolean): void {
     this.#checked = works;
-    if (works) this.#away = null;
-    else this.#passed.clear();
-    this.#attacher?.isChecked(works);
+    if (works) {
+      this.#away = null;
+      this.#attacher?.wake();
+    } else {
+      this.#passOverNone();
+      this.#rounds.search = 0;
+      this.#rounds.send = 0;
+    }
   }
-  /** Several concurrent entries may fail; only the first failure counts. `isKnown`: the entry has failed on its own before. */
-  #leave(failure: ConnectorFailure, isKnown = false): void {
+  /**
+   * Several concurrent entries may fail; only the first failure counts. `isKnown`: the entry has failed on its own
+   * before. `answers`: a check succeeded right before.
+   */
+  #leave(failure: ConnectorFailure, isKnown = false, answers = false): void {
     this.#room = 1;
     // The failed entry is the first one after the next check.
     this.#ahead = [];
+    if (this.#away !== null) return;
     const fails = isKnown || this.#passed.size > 0 || this.#failedRounds > 0;
-    if (this.#away === null) this.#stayAway(failure, fails && failure.retry_after_seconds === null);
+    // Without a status, the system itself may be down.
+    const isOwn = answers || (fails && failure.status !== null);
+    this.#stayAway(failure, isOwn && failure.retry_after_seconds === null);
   }
   get #failedRounds(): number {
     return Math.max(this.#rounds.search, this.#rounds.send);
@@ -358,7 +405,10 @@ export class EntryKeeper {
     const isKnown = row.attempts > 0;
     if (failure.kind !== 'refused' && !isFirst) this.#leave(failure, isKnown);
     else if (failure.kind === 'refused' || isKnown) await this.#count(row, failure);
-    else this.#passed.set(row.id, { row, failure, at });
+    else {
+      this.#passed.set(row.id, { row, failure, at });
+      this.#after = row;
+    }
   }
   async #count(row: Entry, failure: ConnectorFailure): Promise<void> {
     const { clock, chance } = this.#deps;
@@ -370,18 +420,22 @@ export class EntryKeeper {
    */
   async #works(at: Failing): Promise<void> {
     this.#rounds.search = 0;
-    if (at === 'send') this.#rounds.send = 0;
+    if (at === 'send') {
+      this.#rounds.send = 0;
+      this.#after = null;
+    }
     const own = [...this.#passed.values()].filter((passed) => at === 'send' || passed.at === 'search');
     // All at once, because the result of another entry may come meanwhile.
     for (const { row } of own) this.#passed.delete(row.id);
     for (const { row, failure } of own) await this.#count(row, failure);
   }
-  /** All due entries failed, so the system may refuse any although its check succeeds: they wait in their order. */
+  /** All due entries, or many, failed, so the system may refuse any although its check succeeds: they wait. */
   #allFailed(): void {
     const [first] = this.#passed.values();
-    this.#passed.clear();
     this.#rounds[first!.at] += 1;
-    this.#leave(first!.failure);
+    this.#leave(first!.failure, false, true);
+    // The next ones are tried after the wait, and these once no other is due.
+    if (this.#passed.size >= MAX_PASSED) this.#passed.clear();
   }
   async #find(row: Entry, about: About | null, isFirst: boolean): Promise<void> {
     const { clock } = this.#deps;
@@ -427,7 +481,7 @@ export class EntryKeeper {
       await this.#works('send');
       if (this.#away === null) this.#room = this.#most;
     } else if (outcome.kind === 'refused' || this.#loop.broken.aborted) return;
-    // It did not count as an attempt. The check signs in, too, so an entry that fails right after it is to blame itself.
+    // It did not count as an attempt. The check signs in, too, so an entry that fails right after it has a failure of its own.
     else if (outcome.kind === 'disconnected' && stored !== undefined)
       await this.#failed(stored, outcome, isFirst, 'send');
     else this.#leave(outcome, read.attempts > 0);

@@ -45,6 +45,8 @@ export type Outcome =
 
 /** Seconds between the attempts of one entry; after the last it is parked. */
 export const ENTRY_RETRY_SECONDS = [5, 30, 120, 600, 3_600, 21_600, 86_400] as const;
+/** Seconds between the tries of a connector while its system is away or rejects everything; the last one repeats. */
+export const AWAY_SECONDS = [5, 30, 120, 600] as const;
 /** Statuses of refusals that a repetition of the request would get again; null: refused without a status. */
 const PARK_ON: ReadonlySet<number | null> = new Set([null, 400, 404, 409, 410, 413, 422]);
 /** Time for which systems at least remember a header that prevents duplicates. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
+import * as ledger from './ledger.ts';
 import { createConnectorStore } from './store.ts';
 import { migrations } from './tables.ts';
 import type { Tables } from './tables.ts';
@@ -54,4 +55,22 @@ test('connectors - rows of the ledger from before recordings were attached are k
   assert.deepEqual(await store.due(1, 'recording', 1_000, 9), none, 'the entry has no id yet');
   await store.decide(7, (entry) => ({ ...entry, remote_id: 'e1' }));
   assert.deepEqual((await store.due(1, 'recording', 1_000, 9)).rows, [rows[0]!]);
+});
+
+test('connectors - due rows after another one are read in the order of their time and id', async () => {
+  await using temp = await temporaryStore();
+  const store = await createConnectorStore(temp.store);
+  const opened = (conversation: string, now: number) =>
+    ledger.opened(
+      { connector: 1, conversation, recording: '', change: 1, wants: 'entry', words: null, doubtful: false },
+      now,
+    )!;
+  const noted = [opened('a', 20), opened('b', 10), opened('c', 10), opened('d', 2_000)];
+  await store.advance(1, { cursor: 'x', doubt_ms: 0 }, ['a', 'b', 'c', 'd'], () => noted);
+  const names = async (after: { readonly next_at: number; readonly id: number } | null, most: number) =>
+    (await store.due(1, 'entry', 1_000, most, after)).rows.map(({ conversation }) => conversation);
+  assert.deepEqual(await names(null, 9), ['b', 'c', 'a']);
+  const [first] = (await store.due(1, 'entry', 1_000, 1)).rows;
+  assert.deepEqual(await names(first!, 1), ['c']);
+  assert.deepEqual(await names(first!, 9), ['c', 'a']);
 });

@@ -172,20 +172,22 @@ async function decideAll(
   }
   return decided;
 }
+/** Key of the order in which rows are due. */
+export type DueOrder = Pick<Entry, 'next_at' | 'id'>;
 /** Rows of one state in order of their due time. */
 function rowsIn(
   db: Kysely<Tables>,
   connector: number,
   what: LedgerKind,
   state: EntryState,
-  after: number,
+  after: DueOrder,
   limit: number,
 ): Promise<Entry[]> {
   let rows = db
     .selectFrom('connector_entries as row')
     .where('connector', '=', connector)
     .where('state', '=', state)
-    .where('next_at', '>', after)
+    .where((e) => e(e.refTuple('next_at', 'id'), '>', e.tuple(e.val(after.next_at), e.val(after.id))))
     .where('recording', OF_KIND[what], '')
     .orderBy('next_at')
     .orderBy('id')
@@ -276,20 +278,21 @@ function ledgerIn(db: Kysely<Tables>, change: Change) {
       what: LedgerKind,
       now: number,
       most: number,
+      after: DueOrder | null = null,
     ): Promise<{ readonly rows: readonly Entry[]; readonly next_at: number | null }> {
       // One query for each state uses the index; a query for both states would sort a whole backlog.
-      const found = async (after: number, limit: number): Promise<Entry[]> => {
-        const waiting = await rowsIn(db, connector, what, 'waiting', after, limit);
-        const unknown = await rowsIn(db, connector, what, 'unknown', after, limit);
+      const found = async (from: DueOrder, limit: number): Promise<Entry[]> => {
+        const waiting = await rowsIn(db, connector, what, 'waiting', from, limit);
+        const unknown = await rowsIn(db, connector, what, 'unknown', from, limit);
         return [...waiting, ...unknown]
           .toSorted((a, b) => a.next_at - b.next_at || a.id - b.id)
           .slice(0, limit);
       };
-      const first = await found(-1, most);
+      const first = await found(after ?? { next_at: -1, id: 0 }, most);
       const rows = first.filter(({ next_at }) => next_at <= now);
       const next_at = first.find((row) => row.next_at > now)?.next_at ?? null;
       if (rows.length > 0 || next_at === null) return { rows, next_at };
-      return { rows: await found(now + CLOCK_BACK_MS, most), next_at };
+      return { rows: await found({ next_at: now + CLOCK_BACK_MS, id: 0 }, most), next_at };
     },
     sending: (connector: number, what: LedgerKind): Promise<Entry[]> =>
       db

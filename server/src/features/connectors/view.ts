@@ -26,7 +26,7 @@ export function connectorOf(
         : away === null || away.answers
           ? 'ready'
           : away.state,
-    words: words ?? away?.words ?? null,
+    words: words ?? away?.words ?? keeper?.trouble ?? null,
     since: rfc3339OrNull(away === null || away.answers ? null : away.since),
     next_attempt_at: rfc3339OrNull(away?.until ?? null),
     from: rfc3339(row.from_ms),
