@@ -1,9 +1,10 @@
 /** What is half filled in stays, whatever else the page reads or others store meanwhile. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
+import { field } from './admin-steps.ts';
 import { buildFirst, clientOf, close, focusIsOn, hasValue, signedIn } from './rig.ts';
 
 const CUSTOMER = { name: 'Ada Lovelace', numbers: [{ number: '030 901820' }], shared: true };
@@ -12,14 +13,19 @@ describe('kept edits', () => {
   before(buildFirst);
   const site = useSite();
   const browser = useBrowser();
+  /** Returns to the page until this is shown: each return reads again, unless an older read is under way. */
+  const readUntil = (page: Page, shown: Locator): Promise<unknown> =>
+    until(`${String(shown)} is shown`, async () => {
+      await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
+      return shown.isVisible();
+    });
 
   test('settings - a later read that fails is reported, and the form keeps what is typed', async () => {
     const page = await signedIn(site(), browser(), '1001', { path: '/admin/settings' });
     const link = page.getByPlaceholder('https://crm.example.com/search?phone={number}');
     await link.fill('https://crm.example.com/{number}');
     await page.route('**/api/v1/settings/console', (route) => route.fulfill({ status: 503, body: 'away' }));
-    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
-    await page.locator('#content').getByRole('button', { name: 'Try again' }).waitFor();
+    await readUntil(page, page.locator('#content').getByRole('button', { name: 'Try again' }));
     await hasValue(link, 'https://crm.example.com/{number}');
     await close(page);
   });
@@ -64,7 +70,7 @@ describe('kept edits', () => {
 
   test('configuration - what is typed while a save runs stays, and can be saved', async () => {
     const page = await signedIn(site(), browser(), '1001', { path: '/admin/config/queues/sales' });
-    const title = page.locator('[id="field.title"]');
+    const title = field(page, 'title');
     const save = page.getByRole('button', { name: 'Save in the draft' });
     await title.fill('First');
     const answer = await held(page, '**/config/draft/changes');
@@ -85,25 +91,75 @@ describe('kept edits', () => {
     await close(page);
   });
 
-  test('configuration - what is typed while an object is created is unsaved on the page of the object', async () => {
-    const page = await signedIn(site(), browser(), '1001', { path: '/admin/config/queues?new=1' });
-    const field = (name: string) => page.locator(`[id="field.${name}"]`);
-    await field('name').fill('evening');
-    await field('number').fill('588');
-    await field('title').fill('First');
+  test('configuration - what is typed while an object is created is unsaved on the page of the object, and a reload keeps it but the secret', async () => {
+    const page = await signedIn(site(), browser(), '1001', { path: '/admin/config/trunks?new=1' });
+    await field(page, 'name').fill('evening');
+    await field(page, 'title').fill('First');
+    await field(page, 'host').fill('sip.example.com');
     const answer = await held(page, '**/config/draft/changes');
     await page.getByRole('button', { name: 'Create', exact: true }).click();
-    await field('title').fill('Second');
+    await field(page, 'title').fill('Second');
+    await field(page, 'password').fill('a-typed-secret');
     answer();
-    await page.waitForURL('**/admin/config/queues/evening');
-    await hasValue(field('title'), 'Second');
+    await page.waitForURL('**/admin/config/trunks/evening');
+    await hasValue(field(page, 'title'), 'Second');
+    await hasValue(field(page, 'password'), 'a-typed-secret');
+    const stored = await page.evaluate<string>(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }])',
+    );
+    assert.ok(!stored.includes('a-typed-secret'), 'no secret is stored in the browser');
+    await page.reload();
+    await page.getByText('Your unsaved input was restored').waitFor();
+    await hasValue(field(page, 'title'), 'Second');
     const api = await clientOf(site(), '1001');
-    assert.equal((await api.config.get('queues', 'evening')).object.title, 'First');
+    const { object, secrets_set } = await api.config.get('trunks', 'evening');
+    assert.deepEqual([object.title, secrets_set], ['First', []]);
     await page.getByRole('button', { name: 'Save in the draft' }).click();
     await until(
       'the typed title is saved',
-      async () => (await api.config.get('queues', 'evening')).object.title === 'Second',
+      async () => (await api.config.get('trunks', 'evening')).object.title === 'Second',
     );
+    await close(page);
+  });
+
+  test('configuration - an error is shown before the service has worded it in German; the new words take no focus', async () => {
+    const page = await signedIn(site(), browser(), '1001', {
+      path: '/admin/config/queues/sales',
+      language: 'de',
+    });
+    const save = page.getByRole('button', { name: 'Im Entwurf speichern' });
+    const mistakes = page.locator('#content').getByRole('alert');
+    const [number, title] = [field(page, 'number'), field(page, 'title')];
+    let asked = 0;
+    const answer = Promise.withResolvers<void>();
+    await page.route('**/config/validate', async (route) => {
+      asked += 1;
+      await answer.promise;
+      await route.continue();
+    });
+    await number.fill('5');
+    await save.click();
+    await mistakes.getByText('must be 2 to 10 digits, the first not 0').waitFor();
+    await focusIsOn(page, number);
+    await save.click();
+    await until('the second click has checked the form, too', () => asked === 2);
+    await focusIsOn(page, number);
+    await title.fill('Neuer ');
+    answer.resolve();
+    await mistakes.getByText('muss aus 2 bis 10 Ziffern bestehen, deren erste nicht 0 ist').waitFor();
+    // The focus would move with the next frame.
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    await page.keyboard.type('Titel');
+    await hasValue(title, 'Neuer Titel');
+    await focusIsOn(page, title);
+    await number.fill('589');
+    await save.click();
+    const api = await clientOf(site(), '1001');
+    await until('it is saved', async () => {
+      const { object } = await api.config.get('queues', 'sales');
+      return object.title === 'Neuer Titel' && object.number === '589';
+    });
+    await mistakes.waitFor({ state: 'detached' });
     await close(page);
   });
 
@@ -119,8 +175,7 @@ describe('kept edits', () => {
     await rows.first().waitFor();
     const shown = await rows.count();
     await page.route('**/api/v1/queues/sales', (route) => route.fulfill({ status: 503, body: 'away' }));
-    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
-    await dialog.getByRole('button', { name: 'Try again' }).waitFor();
+    await readUntil(page, dialog.getByRole('button', { name: 'Try again' }));
     assert.equal(await rows.count(), shown);
     await close(page);
   });
