@@ -136,7 +136,9 @@ export async function agentsRig(
       const caller = typeof who === 'string' ? callerOf(directory, who) : who;
       const { extension = caller.extension, ...body } = data as { extension?: string };
       const input = { params: op.params!.parse({ extension }), body: (op.body ?? NoFields).parse(body) };
-      return AgentChangeReply.parse(await handlers[name]!({ caller, ip: '127.0.0.1' }, input));
+      const reply = (await handlers[name]!({ caller, ip: '127.0.0.1' }, input)) as object;
+      // As the host does.
+      return AgentChangeReply.parse({ success: true, ...reply });
     },
   };
   t.after(async () => {
