@@ -28,8 +28,8 @@ const held =
 export const holderOf = (inContext: string | undefined, exten: string | undefined): string | null =>
   inContext === HOLD_CONTEXT && exten !== undefined && CHANNEL.test(exten) ? exten : null;
 /**
- * True from the start of the music to its end. A channel that returns to its call stays in that context for a moment, and its
- * `MusicOnHoldStop` may be older than a snapshot that lists it there.
+ * True from the start of the music to its end. A channel that has returned to its call stays in that context, and is listed there
+ * with the application `Return`.
  */
 export const isMusicOfHold = (application: string | undefined): boolean =>
   application === 'StartMusicOnHold' || application === 'WaitForCondition';
