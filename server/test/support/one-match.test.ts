@@ -33,7 +33,7 @@ test('a wait that ends by its limit shows the alerts, the dialogs and the main p
   const [, shown = ''] = (failed ?? '').split(' shows:\n');
   assert.match(shown, /^- dialog "Ask": Sure\?\n[^]*- heading "Calls" \[level=1\]\n/);
   assert.doesNotMatch(shown, /elsewhere/);
-  assert.equal(shown.split('\n').length, 61);
+  assert.equal(shown.split('\n').length, 41);
   assert.match(shown, /\n… \d+ more lines$/);
   await page.setContent('<p>here</p>');
   await assert.rejects(
