@@ -70,17 +70,19 @@ function withSecrets(values: Fields, secrets: Secrets): Fields {
 }
 /** Inputs of a new object: those that were sent, and those of the form when it was left for the page of the object. */
 interface Created {
+  /** Kind and key of the object. */
+  readonly of: string;
   readonly sent: Inputs;
   readonly left: Inputs;
 }
-const created = new Map<string, Created>();
-/** What was typed in the form of the new object after it was sent, as unsaved inputs of the stored object. */
+/** The object that was created last, until its page opens; null where nothing was changed meanwhile. */
+let created: Created | null = null;
+/** Inputs of a new object that changed after it was sent, as unsaved inputs of the stored object. */
 function typedSince(kind: ConfigKind, current: AnyObject | null): (Kept & Pick<Inputs, 'secrets'>) | null {
-  const found = current === null ? undefined : created.get(`${kind}/${current.key}`);
-  if (current === null || found === undefined) return null;
+  if (current === null || created?.of !== `${kind}/${current.key}`) return null;
   const { etag, object } = current;
   const keyField = CONFIG_KINDS[kind].key;
-  const { sent, left } = found;
+  const { sent, left } = created;
   return {
     etag,
     base: object,
@@ -88,12 +90,12 @@ function typedSince(kind: ConfigKind, current: AnyObject | null): (Kept & Pick<I
     secrets: newSecrets(sent.secrets, left.secrets),
   };
 }
-/** The same, once and stored as unsaved input, for the page of the new object. */
+/** Reads these inputs on the first render, and stores them as the unsaved ones of the object's page. */
 function useTypedSince(kind: ConfigKind, current: AnyObject | null, store: (text: string) => void) {
   const [typed] = useState(() => typedSince(kind, current));
   useEffect(() => {
     if (typed === null) return;
-    created.clear();
+    created = null;
     store(unsavedText(typed.values, { etag: typed.etag, object: typed.base }));
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, []);
@@ -101,10 +103,10 @@ function useTypedSince(kind: ConfigKind, current: AnyObject | null, store: (text
 }
 /** Keeps what differs from the inputs that were sent for the page of the new object. */
 function keepTyped(kind: ConfigKind, key: string, sent: Inputs | null, left: Inputs): void {
-  created.clear();
+  created = null;
   if (sent === null) return;
   const later = Object.keys(newSecrets(sent.secrets, left.secrets)).length > 0;
-  if (later || !equal(sent.values, left.values)) created.set(`${kind}/${key}`, { sent, left });
+  if (later || !equal(sent.values, left.values)) created = { of: `${kind}/${key}`, sent, left };
 }
 /** Wishes that were made or changed after `sent`. */
 const newSecrets = (sent: Secrets, wishes: Secrets): Secrets =>
