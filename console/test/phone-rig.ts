@@ -101,6 +101,30 @@ export async function withoutPath(page: Page, steps: () => Promise<void>): Promi
   await page.evaluate(`delete window.pathless.localDescription`);
 }
 
+/**
+ * The next call of this method of the page does not settle, as a question to the person that stays open, or work of a connection
+ * that was closed meanwhile. Returns a wait for that call.
+ */
+export async function stalls(
+  page: Page,
+  method: 'mediaDevices.getUserMedia' | 'connection.createAnswer' | 'connection.createOffer',
+): Promise<() => Promise<void>> {
+  await page.evaluate(`(() => {
+    const of = { mediaDevices: navigator.mediaDevices, connection: RTCPeerConnection.prototype };
+    const [owner, name] = '${method}'.split('.');
+    const own = Object.getOwnPropertyDescriptor(of[owner], name);
+    window.stalled = new Promise((resolve) => {
+      of[owner][name] = () => {
+        if (own === undefined) delete of[owner][name];
+        else Object.defineProperty(of[owner], name, own);
+        resolve();
+        return new Promise(() => {});
+      };
+    });
+  })()`);
+  return () => page.evaluate('window.stalled');
+}
+
 /** Takes messages of the page's SIP connection out of their way. */
 export interface Wire {
   /** True for a message of the page that is not passed on; `answer` sends the page one of the exchange instead. */

@@ -9,7 +9,7 @@ import type { Matched } from './match-legs.ts';
 import type { CallEnd, PhoneCall } from './phone-state.ts';
 import { countOf, createQualityMeter } from './quality.ts';
 import type { QualityReport } from './quality.ts';
-import { bye, refer, reinvite, repeatAck } from './sip-requests.ts';
+import { bye, refer, reinvite, repeatAck, untilEnded } from './sip-requests.ts';
 
 export interface SipCallDeps extends Omit<CallAudioDeps, 'onPath'> {
   readonly onChange: () => void;
@@ -100,8 +100,11 @@ export class SipCall {
     this.#show({ consultFor: other });
   }
 
-  /** Sends the INVITE of an outgoing call. Throws `MicrophoneError`. */
-  async place(): Promise<void> {
+  /** Sends the INVITE of an outgoing call; ends also where the person hangs up meanwhile. Throws `MicrophoneError`. */
+  place(): Promise<void> {
+    return untilEnded(this.session, this.#place());
+  }
+  async #place(): Promise<void> {
     const { session } = this;
     if (!(session instanceof Inviter)) return;
     await this.#openMicrophone();
@@ -121,10 +124,10 @@ export class SipCall {
       },
     });
   }
-  /** Does nothing where the caller has hung up meanwhile. Throws `MicrophoneError`. */
+  /** Ends also where the caller hangs up meanwhile. Throws `MicrophoneError`. */
   answer(): Promise<void> {
     // A second click would open another microphone, which the first one's mute would not reach.
-    this.#answering ??= this.#answer().finally(() => {
+    this.#answering ??= untilEnded(this.session, this.#answer()).finally(() => {
       this.#answering = null;
     });
     return this.#answering;
@@ -159,6 +162,7 @@ export class SipCall {
     return this.#inOrder(async () => {
       if (this.session.state !== SessionState.Established || this.#held === on) return;
       await reinvite(this.session, { hold: on });
+      if ((this.session.state as SessionState) !== SessionState.Established) return;
       this.#held = on;
       this.#show({ state: on ? 'held' : 'talking' });
     });

@@ -8,6 +8,7 @@ function sessionWith(statuses: readonly number[]) {
   let sent = 0;
   const session = Object.assign(Object.create(Session.prototype) as Session, {
     _state: SessionState.Established,
+    _stateEventEmitter: { addListener: () => undefined, removeListener: () => undefined },
     invite(options: Parameters<Session['invite']>[0]) {
       const statusCode = statuses[sent];
       sent += 1;

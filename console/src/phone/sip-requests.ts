@@ -1,6 +1,24 @@
-/** Requests inside a SIP session, as promises. They reject with the status of the response as the message. */
+/** Requests of a SIP session, as promises. They reject with the status of the response as the message. */
 import { Core, Inviter, RequestPendingError, SessionState } from 'sip.js';
 import type { Session, URI, Web } from 'sip.js';
+
+/**
+ * Waits for work of a session, at most until the session ends: SIP.js then closes the connection of the session, and a browser
+ * never settles the promises of a closed connection.
+ */
+export async function untilEnded(session: Session, work: Promise<unknown>): Promise<void> {
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  const onState = (state: SessionState): void => {
+    if (state === SessionState.Terminated) resolve();
+  };
+  session.stateChange.addListener(onState);
+  onState(session.state);
+  try {
+    await Promise.race([work, ended]);
+  } finally {
+    session.stateChange.removeListener(onState);
+  }
+}
 
 /** Limit of repetitions of a re-INVITE that met one of the exchange. */
 const GLARES = 3;
@@ -8,22 +26,22 @@ const GLARES = 3;
 const glareMs = (session: Session): number =>
   session instanceof Inviter ? 2_100 + Math.random() * 1_900 : Math.random() * 2_000;
 /**
- * Sends a re-INVITE; rejects with `unanswered` where no response came. One that met a re-INVITE of the exchange (491) is repeated.
+ * Sends a re-INVITE; resolves also where the call ends meanwhile, rejects with `unanswered` where no response came. One that met a
+ * re-INVITE of the exchange (491) is repeated.
  */
 export async function reinvite(
   session: Session,
   options: Web.SessionDescriptionHandlerOptions,
 ): Promise<void> {
-  for (let met = 0; ; met += 1) {
+  for (let met = 0; session.state === SessionState.Established; met += 1) {
     try {
-      return await sendReinvite(session, options);
+      return await untilEnded(session, sendReinvite(session, options));
     } catch (error) {
       if ((error as Error).message !== '491' || met === GLARES) throw error;
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     setTimeout(resolve, glareMs(session));
-    await promise;
-    if (session.state !== SessionState.Established) throw new Error('the call ended');
+    await untilEnded(session, promise);
   }
 }
 function sendReinvite(session: Session, options: Web.SessionDescriptionHandlerOptions): Promise<void> {
@@ -60,22 +78,19 @@ export function repeatAck(session: Session): void {
 
 /** Sends a REFER; resolves when the exchange reports success or ends the session, whichever comes first. */
 export function refer(session: Session, target: URI | Session): Promise<void> {
-  return new Promise((resolve, reject) => {
-    session.stateChange.addListener((state) => {
-      if (state === SessionState.Terminated) resolve();
-    });
-    session
-      .refer(target, {
-        requestDelegate: { onReject: ({ message }) => reject(new Error(`${message.statusCode ?? 0}`)) },
-        onNotify: (notification) => {
-          void notification.accept();
-          const status = Number(/^SIP\/2\.0 (\d{3})/.exec(notification.request.body)?.[1] ?? 0);
-          if (status >= 300) reject(new Error(`${status}`));
-          else if (status >= 200) resolve();
-        },
-      })
-      .catch(reject);
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  session
+    .refer(target, {
+      requestDelegate: { onReject: ({ message }) => reject(new Error(`${message.statusCode ?? 0}`)) },
+      onNotify: (notification) => {
+        void notification.accept();
+        const status = Number(/^SIP\/2\.0 (\d{3})/.exec(notification.request.body)?.[1] ?? 0);
+        if (status >= 300) reject(new Error(`${status}`));
+        else if (status >= 200) resolve();
+      },
+    })
+    .catch(reject);
+  return untilEnded(session, promise);
 }
 
 /** Ends an established session; `onConfirmed` runs once the exchange has confirmed the end. */
