@@ -332,6 +332,42 @@ describe('history pages', () => {
     await close(page);
   });
 
+  for (const [read, isHeld] of [
+    ['the first page', (url: URL) => !url.searchParams.has('cursor')],
+    ['a later page', (url: URL) => url.searchParams.has('cursor')],
+  ] as const)
+    test(`history - a call that comes while ${read} is read stays in the list`, async () => {
+      const before = (await conversationsOf(site(), '1012')).length;
+      while ((await conversationsOf(site(), '1012')).length < before + 2)
+        await missed(site(), '1011', '1012');
+      const page = await signedIn(site(), browser(), '1012', { path: '/' });
+      const held = Promise.withResolvers<void>();
+      const go = Promise.withResolvers<void>();
+      await page.route('**/api/v1/conversations?*', async (route) => {
+        const url = new URL(route.request().url());
+        if (url.searchParams.get('limit') !== '100') return await route.continue();
+        // A list of several pages without a hundred calls.
+        if (!url.searchParams.has('cursor')) url.searchParams.set('limit', '1');
+        const response = await route.fetch({ url: url.href });
+        if (isHeld(url)) {
+          held.resolve();
+          await go.promise;
+        }
+        await route.fulfill({ response });
+      });
+      await page.getByRole('navigation').getByRole('link', { name: 'History' }).click();
+      await held.promise;
+      const badge = page.getByRole('navigation').getByRole('link', { name: /^Missed calls/ });
+      const old = await badge.innerText();
+      await missed(site(), '1011', '1012');
+      await until('the badge to count the call', async () => (await badge.innerText()) !== old);
+      // Longer than the list collects events.
+      await lasting(600);
+      go.resolve();
+      await shows(page, before + 3);
+      await close(page);
+    });
+
   test('history - a phone of a small screen shows cards, in Turkish and German too', async () => {
     for (const language of ['tr', 'de'] as const) {
       const page = await signedIn(site(), browser(), '1003', {

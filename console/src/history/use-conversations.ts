@@ -1,7 +1,7 @@
 /** List of conversations, read page by page; events of the stream add new ones and update those shown. */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import type { InfiniteData } from '@tanstack/react-query';
+import type { FetchStatus, InfiniteData } from '@tanstack/react-query';
 import type { z } from 'zod';
 import type { ConversationsReply } from '@offhook/contract/conversation-list.ts';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
@@ -58,21 +58,13 @@ export function useConversations(query: ListQuery, scope: Scope): Conversations 
   const [waiting, setWaiting] = useState<ReadonlyMap<string, ConversationSummary>>(new Map());
   useEffect(() => setWaiting(new Map()), [key]);
 
-  const put = useCallback(
-    (some: readonly ConversationSummary[]) => {
-      const cached = queries.getQueryCache().find<Pages>({ queryKey: key, exact: true });
-      const data = cached?.state.data;
-      // Not by `setQueryData`, which would clear the error of a page that could not be read.
-      if (data !== undefined) cached?.setState({ data: arriving(data, some, query) });
-    },
-    [queries, key, query],
-  );
+  const { put, remove } = useChanges(key, query, list.fetchStatus);
   /** Updates conversations of the list in place; new ones wait while the page is scrolled down. */
   const arrive = useCallback(
     (some: readonly ConversationSummary[]) => {
+      if (some.length === 0) return;
       const data = queries.getQueryData<Pages>(key);
-      if (data === undefined || some.length === 0) return;
-      if (atTop()) return put(some);
+      if (data === undefined || atTop()) return put(some);
       const known = new Set(rowsOf(data).map((row) => row.id));
       const isKnown = (c: ConversationSummary): boolean =>
         [c.id, ...c.merged_from].some((id) => known.has(id));
@@ -143,9 +135,38 @@ export function useConversations(query: ListQuery, scope: Scope): Conversations 
       setWaiting(new Map());
       window.scrollTo({ top: 0 });
     }, [put, waiting]),
-    remove: useCallback(
-      (ids) => queries.setQueryData<Pages>(key, (data) => data && without(data, ids)),
-      [queries, key],
-    ),
+    remove,
   };
+}
+
+/** Changes of the list beside its reads. */
+function useChanges(key: readonly unknown[], query: ListQuery, status: FetchStatus) {
+  const queries = useQueryClient();
+  /** What arrived during a read, whose end replaces the list by its state at the beginning of that read and the page that was read. */
+  const duringRead = useRef<ConversationSummary[]>([]);
+  const put = useCallback(
+    (some: readonly ConversationSummary[]) => {
+      const cached = queries.getQueryCache().find<Pages>({ queryKey: key, exact: true });
+      if (cached?.state.fetchStatus !== 'idle') return void duringRead.current.push(...some);
+      const { data } = cached.state;
+      // Not by `setQueryData`, which would clear the error of a page that could not be read.
+      if (data !== undefined) cached.setState({ data: arriving(data, some, query) });
+    },
+    [queries, key, query],
+  );
+  useEffect(() => {
+    duringRead.current = [];
+  }, [key]);
+  useEffect(() => {
+    if (status === 'idle') put(duringRead.current.splice(0));
+  }, [status, put]);
+  const remove = useCallback(
+    (ids: readonly string[] | 'all') => {
+      // The end of a read would bring them back.
+      const readEnded = queries.cancelQueries({ queryKey: key, exact: true });
+      void readEnded.then(() => queries.setQueryData<Pages>(key, (data) => data && without(data, ids)));
+    },
+    [queries, key],
+  );
+  return { put, remove };
 }
