@@ -78,6 +78,24 @@ describe('agent desk', () => {
     await close(page, fixed);
   });
 
+  test('desk - shows the queues of an agent who signed in between the first read and the stream', async () => {
+    await using _phone = await site().phone('1003');
+    await put('logout');
+    const page = await desk('1003', { path: '/directory' });
+    const go = Promise.withResolvers<void>();
+    await page.routeWebSocket(/\/stream/, async (socket) => {
+      await go.promise;
+      socket.connectToServer();
+    });
+    await page.getByRole('link', { name: 'Agent desk' }).click();
+    await isIn(page, 'Signed out');
+    await put('login');
+    go.resolve();
+    await isIn(page, 'Available');
+    await isChecked(page.getByRole('switch', { name: 'Work in Support' }));
+    await close(page);
+  });
+
   test('desk - pauses with a reason of the catalogue, marks who is past its time, and follows the phone and other tabs', async () => {
     await using phone = await site().phone('1003');
     await put('login');

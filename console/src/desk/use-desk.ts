@@ -29,11 +29,11 @@ export function useDesk(): Desk {
     queryKey: ['agent', me],
     queryFn: async ({ signal }) => (await client.agents.find(me, signal)).agents[0] ?? null,
   });
-  const first = useRef(true);
+  const known = useRef(false);
   useEffect(() => {
-    // No event contains the queues of an agent, so each event of the agent reloads them.
-    if (first.current) first.current = summary === undefined;
-    else readAgain(queries, ['agent', me]);
+    known.current ||= summary !== undefined;
+    // No event contains the queues of an agent, so each of its states reloads them: also the first one, which may be newer than the read.
+    if (known.current) readAgain(queries, ['agent', me]);
   }, [summary, queries, me]);
   const agent = useMemo(
     () => (read.data == null ? read.data : { ...read.data, ...(summary ?? ({} as AgentSummary)) }),
