@@ -78,6 +78,26 @@ describe('agent desk', () => {
     await close(page, fixed);
   });
 
+  test('desk - no button moves when the queues of an agent are read after its state', async () => {
+    await using _phone = await site().phone('1003');
+    await put('logout');
+    const page = await desk();
+    await isIn(page, 'Signed out');
+    const read = Promise.withResolvers<void>();
+    await page.route('**/api/v1/agents?extension=1003', async (route) => {
+      await read.promise;
+      await route.continue();
+    });
+    await page.getByRole('switch', { name: 'Work in Support' }).press(' ');
+    await isIn(page, 'Available');
+    const login = page.getByRole('button', { name: 'Sign in to all queues' });
+    const before = await login.boundingBox();
+    read.resolve();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    assert.deepEqual(await login.boundingBox(), before);
+    await close(page);
+  });
+
   test('desk - shows the queues of an agent who signed in between the first read and the stream', async () => {
     await using _phone = await site().phone('1003');
     await put('logout');

@@ -98,7 +98,7 @@ export function StateActions({ agent, action }: ActionsProps): ReactNode {
         />
       )}
       {inside && <PauseButton agent={agent} action={action} waits={waits} />}
-      {logout && (
+      {logout ? (
         <ActionButton
           action={action}
           label={words.logout}
@@ -108,6 +108,9 @@ export function StateActions({ agent, action }: ActionsProps): ReactNode {
           className={styles.last}
           icon={<LogOut size={18} aria-hidden />}
         />
+      ) : (
+        // Its queues are read after the state: without this, the button would push others aside under a click.
+        inside && <span className={styles.last} data-empty />
       )}
     </>
   );
