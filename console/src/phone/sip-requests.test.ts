@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Session, SessionState } from 'sip.js';
-import { reinvite } from './sip-requests.ts';
+import { reinvite, untilEnded } from './sip-requests.ts';
 
 /** A session whose exchange answers re-INVITEs with these statuses, one after the other. */
 function sessionWith(statuses: readonly number[]) {
@@ -34,4 +34,26 @@ test('phone - a re-INVITE that met one of the exchange is repeated after a momen
   const refused = sessionWith([488, 200]);
   await assert.rejects(reinvite(refused.session, {}), { message: '488' });
   assert.equal(refused.sent(), 1);
+});
+
+test('phone - work whose error ends the session rejects with it; work that the end leaves open is over', async () => {
+  const listeners = new Set<(state: SessionState) => void>();
+  const session = {
+    state: SessionState.Establishing,
+    stateChange: {
+      addListener: (one: (state: SessionState) => void) => listeners.add(one),
+      removeListener: (one: (state: SessionState) => void) => listeners.delete(one),
+    },
+  } as unknown as Session;
+  const end = (): void => listeners.forEach((one) => one(SessionState.Terminated));
+  const failing = Promise.resolve().then(async () => {
+    end();
+    await Promise.resolve();
+    throw new Error('no path');
+  });
+  await assert.rejects(untilEnded(session, failing), { message: 'no path' });
+  const open = untilEnded(session, new Promise(() => undefined));
+  end();
+  await open;
+  assert.equal(listeners.size, 0);
 });

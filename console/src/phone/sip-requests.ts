@@ -9,7 +9,8 @@ import type { Session, URI, Web } from 'sip.js';
 export async function untilEnded(session: Session, work: Promise<unknown>): Promise<void> {
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   const onState = (state: SessionState): void => {
-    if (state === SessionState.Terminated) resolve();
+    // SIP.js ends a session whose work fails before it rejects with the error, which must come first.
+    if (state === SessionState.Terminated) setTimeout(resolve);
   };
   session.stateChange.addListener(onState);
   onState(session.state);
