@@ -86,6 +86,23 @@ export function conversationFixture(id: string, fields: Partial<Conversation> = 
   };
 }
 
+/** A stored recording of one minute. */
+export const recordingFixture = (
+  id: string,
+  fields: Partial<Conversation['recordings'][number]> = {},
+): Conversation['recordings'][number] => ({
+  id,
+  leg_id: null,
+  started_at: new Date(STARTED + 5_000).toISOString(),
+  ended_at: new Date(STARTED + 65_000).toISOString(),
+  duration: 60,
+  paused: [],
+  by: 'queue',
+  state: 'stored',
+  bytes: 1_000,
+  ...fields,
+});
+
 /** The feed of changes of conversations, in memory. */
 export function memoryFeed() {
   let epoch = 'e1';

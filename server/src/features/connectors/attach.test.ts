@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Conversation } from '@offhook/contract/conversations.ts';
-import { connectorsRig, memoryAudio } from '../../../test/support/connectors-rig.ts';
+import { connectorsRig, memoryAudio, recordingFixture } from '../../../test/support/connectors-rig.ts';
 import { mortalStore } from '../../../test/support/mortal-store.ts';
 import { crmFile } from '../../../test/support/crm.ts';
 import type { Mood } from '../../../test/support/crm.ts';
@@ -16,17 +16,7 @@ const recording = (
   id: string,
   state: Conversation['recordings'][number]['state'] = 'stored',
   duration = 60,
-): Conversation['recordings'][number] => ({
-  id,
-  leg_id: null,
-  started_at: '2026-11-21T09:05:05.000Z',
-  ended_at: '2026-11-21T09:06:05.000Z',
-  duration,
-  paused: [],
-  by: 'queue',
-  state,
-  bytes: AUDIO.length,
-});
+): Conversation['recordings'][number] => recordingFixture(id, { state, duration, bytes: AUDIO.length });
 async function attachRig(t: TestContext, once: Once = 'find') {
   const rig = await connectorsRig(t);
   for (const id of ['r1', 'r2']) rig.audio.set(id, AUDIO);

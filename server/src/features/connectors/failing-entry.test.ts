@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { connectorsRig, conversationFixture } from '../../../test/support/connectors-rig.ts';
+import {
+  connectorsRig,
+  conversationFixture,
+  recordingFixture,
+} from '../../../test/support/connectors-rig.ts';
 import { crmFile } from '../../../test/support/crm.ts';
 import { until } from '../../../test/support/until.ts';
 import { ENTRY_RETRY_SECONDS } from './ledger.ts';
@@ -121,21 +125,6 @@ test('connectors - a search for a recording in doubt that always fails ends unce
     if (request === 'POST /files' && rig.crm.files.size === 0) return 'lost';
     return request === 'GET /files' && query.get('name') === 'r1.wav' ? 500 : 'works';
   };
-  const recorded = (id: string) => ({
-    recordings: [
-      {
-        id,
-        leg_id: null,
-        started_at: '2026-11-21T09:05:05.000Z',
-        ended_at: '2026-11-21T09:06:05.000Z',
-        duration: 60,
-        paused: [],
-        by: 'queue' as const,
-        state: 'stored' as const,
-        bytes: 1_000,
-      },
-    ],
-  });
   const reaches = (id: string, state: string): Promise<unknown> => {
     rig.connectors.service.wake();
     return until(`recording ${id} ${state}`, async () => {
@@ -143,9 +132,9 @@ test('connectors - a search for a recording in doubt that always fails ends unce
       return (await rig.entries('?limit=200')).some((e) => e.recording_id === id && e.state === state);
     });
   };
-  rig.feed.put('a:1', recorded('r1'));
+  rig.feed.put('a:1', { recordings: [recordingFixture('r1')] });
   await reaches('r1', 'unknown');
-  rig.feed.put('a:2', recorded('r2'));
+  rig.feed.put('a:2', { recordings: [recordingFixture('r2')] });
   await reaches('r2', 'sent');
   for (let hours = 0; hours < 40; hours += 1) await rig.clock.advance(HOUR);
   await reaches('r1', 'uncertain');

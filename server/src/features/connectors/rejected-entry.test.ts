@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { connectorsRig } from '../../../test/support/connectors-rig.ts';
+import { connectorsRig, recordingFixture } from '../../../test/support/connectors-rig.ts';
 import { crmFile } from '../../../test/support/crm.ts';
 import type { Mood } from '../../../test/support/crm.ts';
 import { until } from '../../../test/support/until.ts';
@@ -63,21 +63,6 @@ async function rejectingRig(t: TestContext) {
     },
   };
 }
-const recorded = (id: string) => ({
-  recordings: [
-    {
-      id,
-      leg_id: null,
-      started_at: '2026-11-21T09:05:05.000Z',
-      ended_at: '2026-11-21T09:06:05.000Z',
-      duration: 60,
-      paused: [],
-      by: 'queue' as const,
-      state: 'stored' as const,
-      bytes: 1_000,
-    },
-  ],
-});
 
 test('connectors - a create or update that is always rejected is parked after growing pauses, and holds up no other', async (t) => {
   const rig = await rejectingRig(t);
@@ -218,8 +203,8 @@ test('connectors - the waits after rejections begin again after the system was a
 test('connectors - a recording that is always rejected is parked, holds up no entry, and its system looks ready', async (t) => {
   const rig = await rejectingRig(t);
   rig.rejects.when = (request) => (request === 'PUT /files/r1' ? 401 : 'works');
-  rig.feed.put('a:1', recorded('r1'));
-  rig.feed.put('a:2', recorded('r2'));
+  rig.feed.put('a:1', { recordings: [recordingFixture('r1')] });
+  rig.feed.put('a:2', { recordings: [recordingFixture('r2')] });
   await rig.sent('a:1', 'a:2');
   const states = new Set<string>();
   await until('failures count', async () => {
@@ -239,8 +224,8 @@ test('connectors - a recording that is always rejected is parked, holds up no en
 test('connectors - while every upload is rejected, recordings wait with few requests, entries are sent, and an administrator sees why', async (t) => {
   const rig = await rejectingRig(t);
   rig.rejects.when = (request) => (request.startsWith('PUT /files/') ? 401 : 'works');
-  rig.feed.put('a:1', recorded('r1'));
-  rig.feed.put('a:2', recorded('r2'));
+  rig.feed.put('a:1', { recordings: [recordingFixture('r1')] });
+  rig.feed.put('a:2', { recordings: [recordingFixture('r2')] });
   rig.connectors.service.wake();
   await rig.pass(40);
   rig.feed.put('a:3');
