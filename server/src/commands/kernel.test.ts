@@ -7,7 +7,8 @@ import { silent } from '../core/log.ts';
 import { say } from '../core/said.ts';
 import type { AuditEntry } from '../ports/audit.ts';
 import { Commands } from './kernel.ts';
-import type { Command, CommandRules, Line } from './kernel.ts';
+import type { Line } from './audited.ts';
+import type { Command, CommandRules } from './kernel.ts';
 
 const ASKED: Line = { action: 'calls.hold', actor: 'zoe', object: 'c1', ip: null };
 const LIMIT = (counts: 'asked' | 'planned'): Partial<CommandRules> => ({

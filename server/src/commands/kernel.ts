@@ -7,6 +7,8 @@ import type { AuditEntry } from '../ports/audit.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { ExpectedEvent, OperationEvent } from '../ports/live.ts';
 import type { Common } from '../ports/common.ts';
+import { codeOf, failureOf } from './audited.ts';
+import type { Line } from './audited.ts';
 import { AtOnce } from './lanes.ts';
 import type { Lanes } from './lanes.ts';
 
@@ -39,8 +41,6 @@ export interface CommandRules {
   /** Emits `operation.completed`, if the feature's clients follow their operations by it. */
   readonly publish?: (events: readonly DomainEvent[]) => void;
 }
-/** An audit entry without its outcome. */
-export type Line = Omit<AuditEntry, 'outcome'>;
 /** A command, planned from the live view. */
 export interface Command<T> {
   /** Audit entry of a success, with the operation's id if the feature shows one; by default that of the request. */
@@ -85,12 +85,6 @@ export interface RunOptions {
 }
 /** After these errors the outcome is unknown: the command was sent, and no fact came. */
 const UNKNOWN: ReadonlySet<string> = new Set(['engine_timeout', 'engine_unavailable']);
-const codeOf = (error: unknown): string => (error instanceof ServiceError ? error.code : 'internal');
-const failureOf = (line: Line, error: unknown): AuditEntry => ({
-  ...line,
-  outcome: error instanceof ServiceError && error.status < 500 ? 'refused' : 'failed',
-  detail: { ...line.detail, code: codeOf(error) },
-});
 const asServiceError = (error: unknown): ServiceError =>
   error instanceof ServiceError
     ? error

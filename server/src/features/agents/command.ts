@@ -1,7 +1,8 @@
 import type { ReadinessSource } from '@offhook/contract/agents.ts';
 import { WRAP_UP } from '../../pbx/agent-reasons.ts';
 import { isPaused } from '../../pbx/agent-state.ts';
-import type { Command, Commands, Line } from '../../commands/kernel.ts';
+import type { Line } from '../../commands/audited.ts';
+import type { Command, Commands } from '../../commands/kernel.ts';
 import { ServiceError, markUncertain, messageOf } from '../../core/errors.ts';
 import { asSaid, say } from '../../core/said.ts';
 import type { RateLimit } from '../../core/rate-limit.ts';

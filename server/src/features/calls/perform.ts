@@ -1,7 +1,8 @@
 import type { CallOperation } from '@offhook/contract/call-control.ts';
 import { sendAndConfirm } from '../../commands/confirm.ts';
 import type { Step } from '../../commands/confirm.ts';
-import type { Command, Line, Performed } from '../../commands/kernel.ts';
+import type { Line } from '../../commands/audited.ts';
+import type { Command, Performed } from '../../commands/kernel.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ExpectedEvent, LiveView } from '../../ports/live.ts';

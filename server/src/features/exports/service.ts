@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { ConversationFilter } from '@offhook/contract/conversations.ts';
 import type { Export, ExportColumn, ExportsQuery, NewExport } from '@offhook/contract/exports.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
+import { audited } from '../../commands/audited.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { pageOf } from '../../core/page.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -151,14 +152,16 @@ export class Exports implements AsyncDisposable {
       const { estimated } = await rows.begin(reader, wanted.filter);
       const by = extension || caller.username;
       const detail = { format: wanted.format, filter: JSON.stringify(wanted.filter), rows: estimated };
-      await audit.record({ action: 'exports.create', actor: by, object: null, outcome: 'ok', ip, detail });
-      const id = await insertExport(this.#db, {
-        person_id: caller.person_id,
-        by,
-        reader: JSON.stringify(reader),
-        wanted,
-        now: clock.now(),
-      });
+      const line = { action: 'exports.create', actor: by, object: null, ip, detail };
+      const id = await audited(audit, line, () =>
+        insertExport(this.#db, {
+          person_id: caller.person_id,
+          by,
+          reader: JSON.stringify(reader),
+          wanted,
+          now: clock.now(),
+        }),
+      );
       // Read before the runner wakes, so that the reply shows the export as it was created.
       const created = this.#view(await this.#mine(caller, id));
       this.#changes.changed(caller.person_id);
@@ -211,14 +214,8 @@ export class Exports implements AsyncDisposable {
     const by = caller.extension || caller.username;
     const waits = isUnfinished(row);
     if (waits || row.state === 'done') {
-      await this.#deps.audit.record({
-        action: 'exports.remove',
-        actor: by,
-        object: String(id),
-        outcome: 'ok',
-        ip,
-      });
-      await this.#drop([row], waits ? 'cancelled' : 'expired');
+      const line = { action: 'exports.remove', actor: by, object: String(id), ip };
+      await audited(this.#deps.audit, line, () => this.#drop([row], waits ? 'cancelled' : 'expired'));
     }
     return this.#view(await this.#mine(caller, id));
   }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { AuditEntry } from '../../ports/audit.ts';
 import { NightSwitches } from './service.ts';
 import type { NightSwitchDeps } from './service.ts';
 
@@ -40,4 +42,22 @@ test('night switches - a switch that no phone can reset is reset after a reconne
     ['lunch', null],
     ['lunch', null],
   ]);
+});
+
+test('night switches - a switch that the engine refuses is no success in the audit trail', async () => {
+  const outcomes: unknown[] = [];
+  const switches = new NightSwitches({
+    conditions: () => [{ name: 'front', title: 'Any', number: '28', switched_by: ['1001'] }],
+    engine: {
+      keepSwitch: async () => {
+        throw new ServiceError('engine_unavailable', 'the link is down');
+      },
+    },
+    live: { live: true, switched: new Map() } as Partial<NightSwitchDeps['live']> as NightSwitchDeps['live'],
+    audit: { record: async ({ outcome }: AuditEntry) => void outcomes.push(outcome) } as never,
+    log: { warn: () => undefined } as never,
+  });
+  const actor = { caller: { extension: '1001' }, ip: '127.0.0.1' } as never;
+  await assert.rejects(switches.set(actor, 'front', 'closed'), { code: 'engine_unavailable' });
+  assert.deepEqual(outcomes, ['ok', 'failed']);
 });

@@ -1,6 +1,7 @@
 /** Lists the night switches with their state in the engine, switches them, and audits switching by phone. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { NightSwitch } from '@offhook/contract/night-switches.ts';
+import { audited } from '../../commands/audited.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { SwitchVerbs } from '../../ports/engine-verbs.ts';
@@ -46,12 +47,14 @@ export class NightSwitches {
     if (!this.list().some((one) => one.name === name))
       throw new ServiceError('not_found', say`no phone can switch a time condition ${name}`);
     const who = actor.caller.extension || actor.caller.username;
-    const line = { action: 'night_switch.set', actor: who, object: name, ip: actor.ip };
-    await audit.record({ ...line, outcome: 'ok', detail: { to: to ?? 'hours' } });
-    await engine.keepSwitch(name, to);
-    await live.until(() => (live.switched.get(name) ?? null) === to, {
-      ms: CONFIRM_MS,
-      waitingFor: 'the night switch',
+    const detail = { to: to ?? 'hours' };
+    const line = { action: 'night_switch.set', actor: who, object: name, ip: actor.ip, detail };
+    await audited(audit, line, async () => {
+      await engine.keepSwitch(name, to);
+      await live.until(() => (live.switched.get(name) ?? null) === to, {
+        ms: CONFIRM_MS,
+        waitingFor: 'the night switch',
+      });
     });
     return this.list().find((one) => one.name === name)!;
   }

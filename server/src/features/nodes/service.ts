@@ -1,4 +1,5 @@
 import type { SiteNode } from '@offhook/contract/nodes.ts';
+import { audited } from '../../commands/audited.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { SeenNode, SiteNodes } from '../../ports/site-nodes.ts';
@@ -74,15 +75,9 @@ export class NodesService {
     const { audit, nodes } = this.#deps;
     const all = nodes === null ? [] : await nodes.list();
     asked.check(all, name);
-    // Written before the work, because a switch or a drain may end this process.
-    await audit.record({
-      action: asked.action,
-      actor: actor.caller.username,
-      object: name,
-      outcome: 'ok',
-      ip: actor.ip,
-      detail: asked.detail ?? {},
-    });
-    await work(nodes!);
+    const { action, detail = {} } = asked;
+    const line = { action, actor: actor.caller.username, object: name, ip: actor.ip, detail };
+    // First the entry, because a switch or a drain may end this process.
+    await audited(audit, line, () => work(nodes!));
   }
 }

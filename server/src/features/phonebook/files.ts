@@ -1,4 +1,5 @@
 import type { ImportQuery, ImportReply, PhonebookExportQuery } from '@offhook/contract/phonebook-files.ts';
+import { audited } from '../../commands/audited.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Queue } from '../../core/queue.ts';
@@ -51,22 +52,23 @@ export function createFiles(options: FilesOptions): PhonebookFiles {
       const reply = { dry_run: dry_run === 'true', ignored: [...lines.ignored] };
       if (reply.dry_run) return { ...planned, ...reply };
       const { created, updated, left_out } = planned;
-      await audit.record({
+      const line = {
         action: 'phonebook.imported',
         actor: actor.caller.username,
         object: `phonebook:${list}`,
-        outcome: 'ok',
         ip: actor.ip,
         detail: { format: kind, created, updated, left_out },
-      });
+      };
       const stored: number[] = [];
       try {
-        const done = await read(lines, person, async (rows) => {
-          const added = rows.filter(({ id }) => id === 0).length;
-          room.check(person, added);
-          stored.push(...(await store.storeAll(rows)).map(({ id }) => id));
-          room.count(person, added);
-        });
+        const done = await audited(audit, line, () =>
+          read(lines, person, async (rows) => {
+            const added = rows.filter(({ id }) => id === 0).length;
+            room.check(person, added);
+            stored.push(...(await store.storeAll(rows)).map(({ id }) => id));
+            room.count(person, added);
+          }),
+        );
         return { ...done, ...reply };
       } finally {
         if (stored.length > 0) changes.imported(person, stored);

@@ -7,6 +7,7 @@ import type {
   PrivacyExport,
   PrivacyQuery,
 } from '@offhook/contract/privacy.ts';
+import { audited } from '../../commands/audited.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { pageOf } from '../../core/page.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -234,33 +235,34 @@ export class Privacy implements AsyncDisposable {
     const salt = newSalt();
     const subject_hash = await hashOf(subject, salt);
     const by = actor.caller.extension;
-    await this.#deps.audit.record({
+    const line = {
       action: `privacy.${kind}`,
       actor: by,
       object: subject_hash,
-      outcome: 'ok',
       ip: actor.ip,
       detail: { kind: subject.kind, salt, reason },
-    });
-    const { id } = await this.#db
-      .insertInto('privacy_jobs')
-      .values({
-        kind,
-        state: 'queued',
-        subject_kind: subject.kind,
-        subject: subject.value,
-        salt,
-        subject_hash,
-        by,
-        reason,
-        erased_places: '{}',
-        verified: 0,
-        remains: '[]',
-        items: 0,
-        created_ms: this.#deps.clock.now(),
-      })
-      .returning('id')
-      .executeTakeFirstOrThrow();
+    };
+    const { id } = await audited(this.#deps.audit, line, () =>
+      this.#db
+        .insertInto('privacy_jobs')
+        .values({
+          kind,
+          state: 'queued',
+          subject_kind: subject.kind,
+          subject: subject.value,
+          salt,
+          subject_hash,
+          by,
+          reason,
+          erased_places: '{}',
+          verified: 0,
+          remains: '[]',
+          items: 0,
+          created_ms: this.#deps.clock.now(),
+        })
+        .returning('id')
+        .executeTakeFirstOrThrow(),
+    );
     this.#runner.wake();
     return await this.#job(kind, id);
   }

@@ -1,7 +1,8 @@
 import type { MoveCaller, Queue, QueueMember, QueueReply, QueuesReply } from '@offhook/contract/queues.ts';
 import type { z } from 'zod';
 import { Commands } from '../../commands/kernel.ts';
-import type { Command, Line } from '../../commands/kernel.ts';
+import type { Line } from '../../commands/audited.ts';
+import type { Command } from '../../commands/kernel.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { shownTo } from '../../rights/display.ts';
 import { queuesOf, reaches } from '../../rights/rights.ts';

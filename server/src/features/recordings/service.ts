@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { nodeOf } from '@offhook/contract/ids.ts';
 import type { Recording, RecordingsQuery } from '@offhook/contract/recordings.ts';
+import { audited } from '../../commands/audited.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import { pageOf } from '../../core/page.ts';
@@ -155,16 +156,15 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
       const row = await found(actor.caller, id);
       // The file of an interrupted one is deleted when its node leads again.
       if (row.state === 'running' && !isInterrupted(row)) throw noAudio('running');
-      const entry = { action: 'recordings.delete', actor: actor.caller.username, object: id, ip: actor.ip };
       const detail = { call_id: row.call, bytes: row.bytes };
-      // The audit entry comes first: a deletion cannot be repeated to write it.
-      await audit.record({ ...entry, outcome: 'ok', detail });
-      try {
-        await disposal.erase([row]);
-      } catch (error) {
-        await audit.record({ ...entry, outcome: 'failed', detail });
-        throw error;
-      }
+      const line = {
+        action: 'recordings.delete',
+        actor: actor.caller.username,
+        object: id,
+        ip: actor.ip,
+        detail,
+      };
+      await audited(audit, line, () => disposal.erase([row]));
       return recordingOf((await store.byId(id)) ?? row, clock.now());
     },
   };

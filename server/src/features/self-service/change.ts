@@ -1,5 +1,6 @@
 /** A change of the features of an extension, as a command for the kernel. */
-import type { Commands, Command, Line } from '../../commands/kernel.ts';
+import type { Line } from '../../commands/audited.ts';
+import type { Commands, Command } from '../../commands/kernel.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { ExtensionFeatures } from '../../ports/engine-state.ts';

@@ -1,4 +1,5 @@
 /** Codes with which a phone signs in without a password: for one use, for two minutes, in memory only. */
+import { audited } from '../../commands/audited.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
@@ -68,24 +69,12 @@ export class SignInCodes {
         'otp_already_on',
         'this person has a second factor and must create the code in their own account',
       );
-    await audit.record({
-      action: 'session.code_created',
-      actor: caller.extension,
-      object: extension,
-      outcome: 'ok',
-      ip,
+    const line = { action: 'session.code_created', actor: caller.extension, object: extension, ip };
+    return audited(audit, line, async () => {
+      const until = clock.now() + LIFE_MS;
+      const [by, by_session] = [caller.extension, caller.session_id];
+      return { code: this.#give({ person_id: who.id, proven, by, by_session, until }), expires_at: until };
     });
-    const now = clock.now();
-    this.#forget(({ until }) => until <= now);
-    const mine = [...this.#open].filter(([, { person_id }]) => person_id === who.id);
-    for (const [hash] of mine.slice(0, Math.max(0, mine.length - MAX_OF_PERSON + 1))) this.#open.delete(hash);
-    if (this.#open.size >= MAX_OPEN)
-      throw new ServiceError('limit_reached', 'too many codes are open; try again in two minutes');
-    const code = newToken();
-    const until = now + LIFE_MS;
-    const open = { person_id: who.id, proven, by: caller.extension, by_session: caller.session_id, until };
-    this.#open.set(hashOf(code), open);
-    return { code, expires_at: until };
   }
   /** Ends the code. Throws `sign_in_code_invalid`, `too_many_attempts`, `overloaded`. */
   async take(code: string, ip: string): Promise<Taken> {
@@ -99,6 +88,18 @@ export class SignInCodes {
       const { proven, by, by_session } = open;
       return { who, proven, by, by_session };
     });
+  }
+  /** Opens a new code. Throws `limit_reached`. */
+  #give(open: Open): string {
+    const now = this.#deps.clock.now();
+    this.#forget(({ until }) => until <= now);
+    const mine = [...this.#open].filter(([, { person_id }]) => person_id === open.person_id);
+    for (const [hash] of mine.slice(0, Math.max(0, mine.length - MAX_OF_PERSON + 1))) this.#open.delete(hash);
+    if (this.#open.size >= MAX_OPEN)
+      throw new ServiceError('limit_reached', 'too many codes are open; try again in two minutes');
+    const code = newToken();
+    this.#open.set(hashOf(code), open);
+    return code;
   }
   /** Forgets the codes of an ended session, so that they take no place of open ones. */
   sessionEnded(sessionId: number): void {

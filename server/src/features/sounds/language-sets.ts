@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { LANGUAGE } from '@offhook/contract/config-fields.ts';
 import { ENGINE_LANGUAGES } from '@offhook/contract/sounds.ts';
 import type { LanguageUploaded, LanguagesReply } from '@offhook/contract/sounds.ts';
+import { audited } from '../../commands/audited.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { missing } from '../../core/files.ts';
 import { Queue } from '../../core/queue.ts';
@@ -105,15 +106,16 @@ export class LanguageSets {
             ? await unpack(upload.from, unpacked, language)
             : { prompts: [await this.#convert(upload, prompt)], ignored: 0 };
         await this.#checkBudget(prompts);
-        await this.#deps.audit.record({
+        const line = {
           action: 'languages.upload',
           actor: caller.extension || caller.username,
           object: language,
-          outcome: 'ok',
           ip,
           detail: { prompts: prompts.length, ...(prompt === undefined ? {} : { prompt }) },
+        };
+        await audited(this.#deps.audit, line, async () => {
+          for (const one of prompts) await this.#place(language, one);
         });
-        for (const one of prompts) await this.#place(language, one);
         return { success: true, prompts: prompts.length, ignored };
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
@@ -137,8 +139,7 @@ export class LanguageSets {
         await audit.record({ ...line, outcome: 'refused' });
         throw new ServiceError('in_use', 'the draft or the applied configuration uses this language');
       }
-      await audit.record({ ...line, outcome: 'ok' });
-      await rm(path.join(folder, language), { recursive: true, force: true });
+      await audited(audit, line, () => rm(path.join(folder, language), { recursive: true, force: true }));
     });
   }
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { SoundKind, SoundsReply, SpokenText, UploadedSound } from '@offhook/contract/sounds.ts';
+import { audited } from '../../commands/audited.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { statOf } from '../../core/files.ts';
@@ -143,9 +144,10 @@ export class Sounds implements AsyncDisposable {
         await audit.record({ ...line, outcome: 'refused' });
         throw new ServiceError('in_use', 'the draft or a version of the configuration uses this sound');
       }
-      await audit.record({ ...line, outcome: 'ok' });
-      this.#known.delete(sound);
-      await this.#folder.remove(sound);
+      await audited(audit, line, async () => {
+        this.#known.delete(sound);
+        await this.#folder.remove(sound);
+      });
     });
   }
   /** Deletes sounds unused for seven days; resolves with their number. */
@@ -209,16 +211,12 @@ export class Sounds implements AsyncDisposable {
       });
       await this.#changes.run(async () => {
         if (!(await this.#folder.has(sha256))) await this.#checkBudget(facts.bytes);
-        await this.#deps.audit.record({
-          action: 'sounds.upload',
-          actor: caller.extension || caller.username,
-          object: sha256,
-          outcome: 'ok',
-          ip,
-          detail: { kind, ...facts },
+        const actor = caller.extension || caller.username;
+        const line = { action: 'sounds.upload', actor, object: sha256, ip, detail: { kind, ...facts } };
+        await audited(this.#deps.audit, line, async () => {
+          await this.#folder.keep(to, sha256, this.#deps.clock.now());
+          this.#known.add(sha256);
         });
-        await this.#folder.keep(to, sha256, this.#deps.clock.now());
-        this.#known.add(sha256);
       });
       return { success: true, sound: sha256, ...facts };
     } finally {
