@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, test } from 'node:test';
+import { eventsOf } from '../support/call-steps.ts';
 import { apply, ask } from '../support/config-steps.ts';
 import { registerPhone } from '../support/phone.ts';
 import { inEngine } from '../support/steps.ts';
+import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
 describe('config apply', () => {
@@ -89,6 +91,46 @@ describe('config apply', () => {
     assert.equal((await apply(site(), {}, `/versions/${version}/restore`)).state, 'applied');
     assert.equal(await count(), '1', 'an earlier owner who is back has them again');
     await ask(site(), 'DELETE', '/extensions/1017');
+    await apply(site());
+  });
+
+  test('config apply - a phone with a former password rings no more, nor does that of a former holder of the number', async () => {
+    const person = (username: string) => ({ extension: '1018', username, name: username });
+    const give = async (path: string, body: object): Promise<string> =>
+      ((await ask(site(), 'POST', path, body)) as { secrets: { sip_password: string } }).secrets.sip_password;
+    const phoneOf = (password: string) =>
+      registerPhone({ server: site().sip, extension: '1018', username: '1018', password });
+    const first = await give('/extensions', person('earlier'));
+    assert.equal((await apply(site())).state, 'applied');
+    await using lost = await phoneOf(first);
+
+    const second = await give('/extensions/1018/credentials', { renew_sip_password: true, password: null });
+    assert.equal((await apply(site())).state, 'applied');
+    assert.doesNotMatch(await site().engineCli('pjsip show contacts'), /1018/);
+    const newest = () =>
+      eventsOf(site(), 'presence.changed').findLast(({ data }) => data['extension'] === '1018')?.data;
+    await until('1018 to be offline', () => newest()?.['reachability'] === 'offline', {
+      seen: () => ({ ...newest() }),
+    });
+    await using found = await phoneOf(second);
+    await using caller = await site().phone('1007');
+    const call = await caller.invite('1018');
+    await found.incoming();
+    assert.equal(lost.seen, 0);
+    await call.hangup();
+
+    await ask(site(), 'DELETE', '/extensions/1018');
+    assert.equal((await apply(site())).state, 'applied');
+    const third = await give('/extensions', person('later'));
+    assert.equal((await apply(site())).state, 'applied');
+    assert.doesNotMatch(await site().engineCli('pjsip show contacts'), /1018/);
+    await using own = await phoneOf(third);
+    const seen = found.seen;
+    const next = await caller.invite('1018');
+    await own.incoming();
+    assert.deepEqual([lost.seen, found.seen], [0, seen]);
+    await next.hangup();
+    await ask(site(), 'DELETE', '/extensions/1018');
     await apply(site());
   });
 

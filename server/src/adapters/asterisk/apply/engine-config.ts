@@ -29,13 +29,14 @@ import { consoleFile } from '../process/console-log.ts';
 import { endChosenPins, restoreChosenPins } from '../mailbox-folders.ts';
 import { neededPrompts } from '../sounds/needed-prompts.ts';
 import type { Languages } from '../sounds/languages.ts';
+import { contactsOf, endRegistrations, passwordsIn } from '../sip-proxy/contact-addresses.ts';
 import type { TurnServer } from '../turn/server.ts';
 import { compare, withWords } from './compare.ts';
 import { handshakeProblem, hostsOf, securedTransports } from './handshake.ts';
 import { readProblems } from './log-words.ts';
 import { FILE_OF, kindOf } from './meant.ts';
 import type { Kind, Objects } from './meant.ts';
-import { PHONE_FILES, changedAndBeside } from './phone-sections.ts';
+import { PHONE_FILES, changedAndBeside, deskPhones } from './phone-sections.ts';
 import { ALL_KINDS, PHONES, Prover, namesOf, unknownApplications } from './prover.ts';
 import type { FullProof } from './prover.ts';
 import { readApplications, readBack } from './read-back.ts';
@@ -181,7 +182,8 @@ export class AsteriskConfig implements EngineConfig {
     signal?: AbortSignal,
     depth: 'all' | 'changed' = 'all',
   ): Promise<readonly EngineProblem[]> {
-    const problems = await this.#differences(proof, names, signal, depth);
+    const different = await this.#differences(proof, names, signal, depth);
+    const problems = different.length > 0 ? different : await this.#endFormer(names, signal);
     if (problems.length === 0)
       await this.#unread.remove(names).catch((error: unknown) => {
         this.#log.warn({ error: messageOf(error) }, 'the next start reloads files that the engine has read');
@@ -308,6 +310,38 @@ export class AsteriskConfig implements EngineConfig {
     } finally {
       ami.close();
     }
+  }
+  /**
+   * Ends the registrations of desk phones whose password the last write changed: an incoming call asks no phone for a password, so
+   * a lost phone, or that of a former holder, would ring until its registration expires. A browser's ends with its session.
+   */
+  async #endFormer(
+    names: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly EngineProblem[]> {
+    if (!names.includes(FILE_OF.auth)) return [];
+    const [now, before, endpoints] = await Promise.all([
+      this.read(FILE_OF.auth),
+      this.read(FILE_OF.auth, true),
+      this.read(FILE_OF.endpoint),
+    ]);
+    const [desk, passwords] = [deskPhones(endpoints ?? ''), passwordsIn(now ?? '')];
+    const known = before === null ? passwords : passwordsIn(before);
+    const isChanged = (name: string): boolean => desk.has(name) && passwords.get(name) !== known.get(name);
+    if (![...passwords.keys()].some(isChanged)) return [];
+    const { instance, settings, clock } = this.#options;
+    const registered = await this.#withEngine(signal, ({ ami }) => contactsOf(ami, signal));
+    const former = new Set(registered.map(({ endpoint }) => endpoint).filter(isChanged));
+    const left = await endRegistrations(instance, [...former], {
+      sip: settings.sip,
+      clock,
+      log: this.#log,
+    });
+    return left.map((name) => ({
+      object: `endpoint ${name}`,
+      file: FILE_OF.auth,
+      words: 'the engine did not end the registration with the former password',
+    }));
   }
   /** Endpoints that the last write of these files changed or removed, and those beside them in the files. */
   async #changedEndpoints(names: readonly string[]): Promise<ReadonlySet<string>> {

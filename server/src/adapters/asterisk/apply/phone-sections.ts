@@ -43,3 +43,6 @@ export function changedAndBeside(now: string, before: string): ReadonlySet<strin
   }
   return found;
 }
+/** Names of the endpoints that are desk phones. */
+export const deskPhones = (endpoints: string): ReadonlySet<string> =>
+  new Set([...endpoints.matchAll(/^\[([\w-]+)\]\(sip\)$/gm)].map(([, name = '']) => name));

@@ -1,4 +1,4 @@
-/** Registrations of desk phones behind a SIP proxy: read from the engine of one node, made again at that of another. */
+/** Registrations of desk phones: those behind a SIP proxy read at one node and made again at another, former ones ended. */
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,6 +10,7 @@ import type { Common } from '../../../ports/common.ts';
 import type { ContactAddress } from '../../../ports/site-nodes.ts';
 import { AmiConnection } from '../ami/connection.ts';
 import { header } from '../ami/frame.ts';
+import type { Frame } from '../ami/frame.ts';
 import { ListVoid } from '../ami/pending.ts';
 import { etcDir } from '../conf/instance.ts';
 import type { Instance } from '../conf/instance.ts';
@@ -44,47 +45,51 @@ export async function readAddresses(
   { clock, log, signal }: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal },
 ): Promise<ContactAddress[]> {
   const ami = await AmiConnection.forActions(instance, { clock, log, signal });
-  const found: ContactAddress[] = [];
   try {
-    await ami.list(
-      'PJSIPShowContacts',
-      {},
-      (event, frame) => {
-        const one = {
-          endpoint: frame.get(endpoint) ?? '',
-          uri: frame.get(uri) ?? '',
-          path: frame.get(pathOf) ?? '',
-          until: Number(frame.get(expires) ?? 0),
-        };
-        if (event === 'ContactList' && isSound(one)) found.push(one);
-      },
-      { signal },
-    );
+    return (await contactsOf(ami, signal)).filter(isSound);
+  } finally {
+    ami.close();
+  }
+}
+/** Every registration that the engine has. */
+export async function contactsOf(
+  ami: Pick<AmiConnection, 'list'>,
+  signal: AbortSignal | undefined,
+): Promise<ContactAddress[]> {
+  const found: ContactAddress[] = [];
+  const row = (event: string, frame: Frame): void => {
+    if (event !== 'ContactList') return;
+    found.push({
+      endpoint: frame.get(endpoint) ?? '',
+      uri: frame.get(uri) ?? '',
+      path: frame.get(pathOf) ?? '',
+      until: Number(frame.get(expires) ?? 0),
+    });
+  };
+  try {
+    await ami.list('PJSIPShowContacts', {}, row, signal === undefined ? {} : { signal });
   } catch (error) {
     // The engine refuses the list while it would be empty.
     if (!(error instanceof ListVoid)) throw error;
-  } finally {
-    ami.close();
   }
   return found;
 }
 const isSound = (one: ContactAddress): boolean =>
   NAME.test(one.endpoint) && URI.test(one.uri) && PATH.test(one.path) && Number.isSafeInteger(one.until);
 
-/** Passwords by endpoint, as the engine of this node has them. */
-async function passwordsOf(instance: Instance): Promise<Map<string, string>> {
-  const text = await readFile(path.join(etcDir(instance), 'pjsip_auths.conf'), 'utf8');
+/** Passwords by endpoint in a file of the engine. */
+export function passwordsIn(auths: string): Map<string, string> {
   const found = new Map<string, string>();
   let name = '';
-  for (const line of text.split('\n')) {
+  for (const line of auths.split('\n')) {
     if (line.startsWith('[')) name = /^\[([\w-]+)\]\(credentials\)$/.exec(line)?.[1] ?? '';
     else if (line.startsWith('password = ') && name !== '') found.set(name, line.slice('password = '.length));
   }
   return found;
 }
 /** One contact is one registration to the engine, whichever node stored it. */
-const callIdOf = (one: ContactAddress): string =>
-  createHash('sha256').update(`${one.endpoint} ${one.uri}`).digest('hex').slice(0, 32);
+const callIdOf = (endpointName: string, address: string): string =>
+  createHash('sha256').update(`${endpointName} ${address}`).digest('hex').slice(0, 32);
 
 export interface RegisterOptions extends Common<'clock' | 'log'> {
   /** SIP address of the engine. */
@@ -94,12 +99,49 @@ export interface RegisterOptions extends Common<'clock' | 'log'> {
  * Registers phones at the engine of this node as they are at another, or unregisters those whose time is over. Resolves with those
  * that the engine did not take.
  */
-export async function registerAddresses(
+export const registerAddresses = (
   instance: Instance,
   addresses: readonly ContactAddress[],
+  options: RegisterOptions,
+): Promise<ContactAddress[]> =>
+  sendRegisters(instance, addresses, options, (one) => {
+    if (!isSound(one)) return null;
+    const seconds = one.until - Math.floor(options.clock.now() / 1_000);
+    return {
+      contact: `<${one.uri}>`,
+      expires: seconds <= 0 ? 0 : Math.max(LEAST_SECONDS, seconds),
+      more: [
+        ['path', one.path],
+        ['supported', 'path'],
+      ],
+    };
+  });
+/**
+ * Ends every registration of these endpoints, as a phone with the present password can: the engine then publishes it, which it
+ * does not for a row that is deleted from its store. Resolves with the endpoints that the engine did not take.
+ */
+export const endRegistrations = async (
+  instance: Instance,
+  endpoints: readonly string[],
+  options: RegisterOptions,
+): Promise<readonly string[]> => {
+  const all = endpoints.map((name) => ({ endpoint: name }));
+  const failed = await sendRegisters(instance, all, options, () => ({ contact: '*', expires: 0, more: [] }));
+  return failed.map((one) => one.endpoint);
+};
+interface Asked {
+  readonly contact: string;
+  readonly expires: number;
+  readonly more: readonly (readonly [name: string, value: string])[];
+}
+/** Sends a REGISTER for each, signed with the phone's password. Resolves with those that the engine did not take. */
+async function sendRegisters<T extends { readonly endpoint: string }>(
+  instance: Instance,
+  all: readonly T[],
   { sip, clock, log }: RegisterOptions,
-): Promise<ContactAddress[]> {
-  const passwords = await passwordsOf(instance);
+  askedOf: (one: T) => Asked | null,
+): Promise<T[]> {
+  const passwords = passwordsIn(await readFile(path.join(etcDir(instance), 'pjsip_auths.conf'), 'utf8'));
   const waiting = new Map<string, (m: SipMessage) => void>();
   const server = { host: nearHost(sip.host), port: sip.port };
   const link = await openDatagrams(server, { host: server.host, port: 0 }, (data) => {
@@ -107,9 +149,14 @@ export async function registerAddresses(
     if (m !== undefined) waiting.get(`${headerOf(m, 'call-id')} ${headerOf(m, 'cseq')}`)?.(m);
   });
   const target = `sip:${bracketed(server.host)}:${server.port}`;
-  async function ask(one: ContactAddress, cseq: number, authorization: string | null): Promise<SipMessage> {
-    const seconds = one.until - Math.floor(clock.now() / 1_000);
-    const address = `<sip:${one.endpoint}@${bracketed(server.host)}>`;
+  async function ask(
+    name: string,
+    asked: Asked,
+    cseq: number,
+    authorization: string | null,
+  ): Promise<SipMessage> {
+    const address = `<sip:${name}@${bracketed(server.host)}>`;
+    const callId = callIdOf(name, asked.contact);
     const data = formatMessage({
       start: `REGISTER ${target} SIP/2.0`,
       headers: [
@@ -117,17 +164,16 @@ export async function registerAddresses(
         ['max-forwards', '1'],
         ['from', `${address};tag=${randomBytes(8).toString('hex')}`],
         ['to', address],
-        ['call-id', callIdOf(one)],
+        ['call-id', callId],
         ['cseq', `${cseq} REGISTER`],
-        ['contact', `<${one.uri}>`],
-        ['path', one.path],
-        ['supported', 'path'],
-        ['expires', String(seconds <= 0 ? 0 : Math.max(LEAST_SECONDS, seconds))],
+        ['contact', asked.contact],
+        ...asked.more,
+        ['expires', String(asked.expires)],
         ...(authorization === null ? [] : [['authorization', authorization] as const]),
       ],
       body: '',
     });
-    const key = `${callIdOf(one)} ${cseq} REGISTER`;
+    const key = `${callId} ${cseq} REGISTER`;
     const answer = Promise.withResolvers<SipMessage>();
     waiting.set(key, answer.resolve);
     link.send(data);
@@ -144,21 +190,23 @@ export async function registerAddresses(
       waiting.delete(key);
     }
   }
-  async function register(one: ContactAddress): Promise<string | null> {
-    const password = passwords.get(one.endpoint);
-    if (!isSound(one) || password === undefined) return 'this node knows no such phone';
+  async function register(one: T): Promise<string | null> {
+    const { endpoint: name } = one;
+    const password = passwords.get(name);
+    const asked = askedOf(one);
+    if (asked === null || password === undefined) return 'this node knows no such phone';
     // The clock makes the CSeq of a repeat greater than that of the request before.
     const cseq = Math.floor(clock.now() / 1_000);
-    const first = await ask(one, cseq, null);
+    const first = await ask(name, asked, cseq, null);
     if (statusOf(first) !== 401) return first.start;
-    const given = { method: 'REGISTER', uri: target, username: one.endpoint, password };
-    const last = await ask(one, cseq + 1, digestAnswer(headerOf(first, 'www-authenticate'), given));
+    const given = { method: 'REGISTER', uri: target, username: name, password };
+    const last = await ask(name, asked, cseq + 1, digestAnswer(headerOf(first, 'www-authenticate'), given));
     return statusOf(last) === 200 ? null : last.start;
   }
-  const failed: ContactAddress[] = [];
+  const failed: T[] = [];
   try {
-    for (let i = 0; i < addresses.length; i += AT_ONCE) {
-      const batch = addresses.slice(i, i + AT_ONCE);
+    for (let i = 0; i < all.length; i += AT_ONCE) {
+      const batch = all.slice(i, i + AT_ONCE);
       const results = await Promise.allSettled(batch.map(register));
       for (const [at, result] of results.entries()) {
         const why = result.status === 'rejected' ? messageOf(result.reason) : result.value;
@@ -168,7 +216,7 @@ export async function registerAddresses(
       }
       // Waiting for each of thousands, a standby could not take the lease for minutes.
       if (results.every(({ status }) => status === 'rejected')) {
-        failed.push(...addresses.slice(i + AT_ONCE));
+        failed.push(...all.slice(i + AT_ONCE));
         break;
       }
     }
