@@ -143,6 +143,45 @@ describe('attacks over SIP', () => {
     assert.equal((await readiness()).status, 200);
   });
 
+  test('attacks over SIP - a phone cannot have the engine send requests to an address of its choice', async () => {
+    const { username, password } = await sipOf('1010');
+    await using end = new AsyncDisposableStack();
+    const transport = await openTransport({ server: site().sip, username, password, onRequest() {} });
+    end.defer(() => transport.close());
+    const asked = transport.send(dialogOf(username, username), 'REGISTER', {
+      headers: [
+        ['expires', '60'],
+        ['supported', 'path'],
+        ['path', '<sip:127.0.0.77:45679;transport=tcp;lr>'],
+      ],
+    });
+    assert.equal(statusOf(await asked.response), 200);
+    const stored = await site().engineCli('database show registrar/contact');
+    assert.match(stored, /"endpoint":"1010"/);
+    assert.doesNotMatch(stored, /45679/);
+  });
+
+  test('attacks over SIP - a page cannot subscribe to the calls of others', async () => {
+    await using end = new AsyncDisposableStack();
+    const { sip } = (await site().person('1010')).login;
+    const transport = await openTransport({
+      server: site().sip,
+      username: sip.webrtc_username,
+      password: sip.sip_password,
+      web: site().wsUrl,
+      onRequest() {},
+    });
+    end.defer(() => transport.close());
+    const asked = transport.send(dialogOf(sip.webrtc_username, '1001'), 'SUBSCRIBE', {
+      headers: [
+        ['event', 'dialog'],
+        ['accept', 'application/dialog-info+xml'],
+        ['expires', '3600'],
+      ],
+    });
+    assert.equal(statusOf(await asked.response), 603);
+  });
+
   test('attacks over SIP - 600 wrong passwords register no phone; health, metrics and a bounded audit trail report them', async () => {
     const { username } = await sipOf('1009');
     const transport = await openTransport({

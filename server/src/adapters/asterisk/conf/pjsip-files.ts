@@ -153,12 +153,15 @@ bind = 127.0.0.1
 
 /**
  * A browser's page can vanish without a goodbye: its call ends when no media comes for two minutes. A page on a busy machine answers
- * late, and a phone whose answer is too late is not rung for the next minute; one whose connection ended is gone at once.
+ * late, and a phone whose answer is too late is not rung for the next minute; one whose connection ended is gone at once. A page
+ * has the state of others from the stream, so it may not subscribe: thousands of subscriptions would block the engine. The Path of a
+ * REGISTER makes the engine send requests there, so it is accepted only where SIP proxies add it.
  */
 const templates = (
   settings: InstanceSettings,
   { network, settings: { language: spoken } }: Pick<Site, 'network' | 'settings'>,
 ): ConfText => {
+  const proxied = (settings.sip_proxies ?? []).length > 0;
   const browserMedia = mediaOnLoopback(settings, network)
     ? conf`media_address = 127.0.0.1
 bind_rtp_to_media_address = yes
@@ -183,13 +186,14 @@ ${phoneFeatures}
 [sip](!,phone)
 allow = ulaw,alaw,g722,opus
 ${
-  (settings.sip_proxies ?? []).length > 0
+  proxied
     ? conf`; Rewritten, it would be the address of the proxy for every phone.
 rewrite_contact = no
 `
     : nothing
 }
 [browser](!,phone)
+allow_subscribe = no
 allow = opus,ulaw
 webrtc = yes
 dtls_auto_generate_cert = yes
@@ -205,7 +209,7 @@ type = aor
 max_contacts = 5
 remove_existing = yes
 remove_unavailable = yes
-support_path = yes
+support_path = ${proxied ? conf`yes` : conf`no`}
 minimum_expiration = 60
 default_expiration = 600
 maximum_expiration = 3600
@@ -213,6 +217,7 @@ qualify_frequency = 60
 qualify_timeout = 3.0
 
 [pages](!,addresses)
+support_path = no
 qualify_timeout = 15.0
 `;
 };
