@@ -477,3 +477,17 @@ test('sip relay - one network has a limit of unregistered connections, and the o
   assert.match((await rawExchange(full.port, handshake())).text, /"overloaded"/);
   await full.close();
 });
+test('sip relay - a connection that sends too many messages is read more slowly, and none is lost', async () => {
+  const { credentials } = oneSession();
+  const relay = await registrar(credentials, { messages: { burst: 3, per_second: 3 } });
+  const phone = await connect(relay.port);
+  const answers = (): number => phone.bytes().toString().split('SIP/2.0 200').length - 1;
+  const began = performance.now();
+  for (let cseq = 1; cseq <= 12; cseq += 1) {
+    phone.socket.write(register('right', cseq));
+    await phone.until(() => answers() === cseq, `answer ${cseq}`);
+  }
+  // Three at once, and three for each second of rest.
+  assert.ok(performance.now() - began >= 1_900, `12 messages in ${performance.now() - began} ms`);
+  await relay.close();
+});

@@ -6,7 +6,8 @@ import { ServiceError, messageOf } from '../core/errors.ts';
 import { say } from '../core/said.ts';
 import type { Log } from '../core/log.ts';
 import { networkOf } from '../core/networks.ts';
-import { createRateLimit } from '../core/rate-limit.ts';
+import { Bucket, createRateLimit } from '../core/rate-limit.ts';
+import type { Rate } from '../core/rate-limit.ts';
 import { FrameError, acceptOf, closeFrame, frameWatch, isHandshake } from '../websocket/frames.ts';
 import type { FrameWatch } from '../websocket/frames.ts';
 import { frameReader, messageFilter } from '../websocket/messages.ts';
@@ -39,6 +40,8 @@ export interface SipRelayLimits {
   readonly perSecond: number;
   /** Longest frame in bytes. A SIP message over WebSocket is one frame; Asterisk takes 64 KiB. */
   readonly maxFrame: number;
+  /** Messages of one connection; beyond them it is read more slowly. */
+  readonly messages: Rate;
   readonly answerMs: number;
 }
 const LIMITS: SipRelayLimits = {
@@ -49,6 +52,7 @@ const LIMITS: SipRelayLimits = {
   burst: 1_000,
   perSecond: 100,
   maxFrame: 64 * 1024,
+  messages: { burst: 200, per_second: 20 },
   answerMs: 5_000,
 };
 interface Pair {
@@ -64,6 +68,8 @@ const ENGINE_GONE = 'the engine closed the connection';
 const MAX_ENGINE_FRAME = 1_048_576;
 const MAX_HEAD = 8 * 1024;
 const KEEP_ALIVE_MS = 30_000;
+/** Wait before a connection that sent too many messages is read again. */
+const REST_MS = 1_000;
 
 /** Unregistered connections, oldest first, and their number by network. */
 class WaitingPairs {
@@ -98,6 +104,32 @@ class WaitingPairs {
       else this.#counts.delete(network);
     }
     this.#networks.delete(pair);
+  }
+}
+
+/** Reads a client, and more slowly once it has sent more messages than its rate. */
+class Reading {
+  readonly #client: Duplex;
+  readonly #messages: Bucket;
+  readonly #hasRoom: () => boolean;
+  #rests = false;
+  /** `hasRoom`: whether its bytes can be taken now. */
+  constructor(client: Duplex, rate: Rate, hasRoom: () => boolean) {
+    this.#client = client;
+    this.#messages = new Bucket(rate);
+    this.#hasRoom = hasRoom;
+  }
+  count(): void {
+    if (this.#messages.take() || this.#rests) return;
+    this.#rests = true;
+    this.#client.pause();
+    setTimeout(() => {
+      this.#rests = false;
+      if (this.#hasRoom()) this.#client.resume();
+    }, REST_MS);
+  }
+  goOn(): void {
+    if (!this.#rests) this.#client.resume();
   }
 }
 
@@ -206,7 +238,11 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     sent.see(engine.rest);
     onAnswer(engine.rest);
     client.write(engine.rest);
-    const guard = messageFilter(limits.maxFrame, (message) => sessions.rewrite(pair, message));
+    const reading = new Reading(client, limits.messages, () => !guard.writableNeedDrain);
+    const guard = messageFilter(limits.maxFrame, (message) => {
+      reading.count();
+      return sessions.rewrite(pair, message);
+    });
     guard.write(upgrade.head);
     guard.on('error', (error) => {
       // The end of either side also ends the guard, which is no protocol error.
@@ -220,7 +256,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     client.on('data', (chunk: Buffer) => {
       if (!guard.destroyed && !guard.write(chunk)) client.pause();
     });
-    guard.on('drain', () => client.resume());
+    guard.on('drain', () => reading.goOn());
     client.on('end', () => end(1000, ''));
     client.on('close', () => end(1000, ''));
     // A failure of the guard is reported above, before the pipeline closes the engine's side.
