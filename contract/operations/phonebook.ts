@@ -131,7 +131,7 @@ export const phonebook = area('phonebook', {
     reply: z.string(),
     file: true,
     produces: ['text/csv', 'text/vcard'],
-    errors: READ,
+    errors: [...READ, 'too_many_requests', 'overloaded'],
     summary: 'The shared customers, or those of the caller, as a CSV or vCard file',
   },
 });

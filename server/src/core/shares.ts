@@ -4,6 +4,8 @@ import type { Said } from './said.ts';
 export interface SharesOptions {
   /** Bytes, slots or another unit that is shared. */
   readonly total: number;
+  /** Most that one holder may have, however much is free. */
+  readonly most_own?: number;
   readonly retry_after_seconds: number;
   /** Details of the refusals: where the holder has some of it already, and where others hold it. */
   readonly own: Said;
@@ -18,7 +20,8 @@ export interface Shares {
 }
 
 /** Shares a total: no holder may have more than what remains free, so that something is left for the next holder. */
-export function createShares({ total, retry_after_seconds, own, others }: SharesOptions): Shares {
+export function createShares(options: SharesOptions): Shares {
+  const { total, most_own = Infinity, retry_after_seconds, own, others } = options;
   const held = new Map<number | string, number>();
   let all = 0;
   const add = (holder: number | string, amount: number): void => {
@@ -30,7 +33,7 @@ export function createShares({ total, retry_after_seconds, own, others }: Shares
   return {
     take(holder, amount) {
       const mine = held.get(holder) ?? 0;
-      if (mine + amount > total - all - amount) {
+      if (mine + amount > Math.min(most_own, total - all - amount)) {
         throw mine > 0
           ? new ServiceError('too_many_requests', own, { retry_after_seconds })
           : new ServiceError('overloaded', others, { retry_after_seconds });

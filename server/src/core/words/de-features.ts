@@ -197,6 +197,10 @@ export const features: Readonly<Record<string, string>> = {
     'to: eine Parknummer nimmt nur Weiterleitungen ohne Rücksprache',
   'a display key can read its own board only': 'einer Anzeige wird nur ihre Tafel gezeigt',
   'offset: cannot be used with cursor': 'offset: geht nicht zusammen mit cursor',
+  'too many of your exports of customers are being sent; start this one after they are done':
+    'zu viele Ihrer Exporte von Kunden werden gerade gesendet; beginnen Sie diesen, wenn sie fertig sind',
+  'too many exports of customers are being sent; try again later':
+    'zu viele Exporte von Kunden werden gerade gesendet',
   'too many exports are waiting': 'zu viele Exporte warten',
   '{0} of your exports are waiting or running': '{0} Ihrer Exporte warten oder laufen',
   'you have {0} files; delete one of them': 'Sie haben {0} Dateien; löschen Sie eine davon',

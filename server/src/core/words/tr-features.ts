@@ -181,6 +181,10 @@ export const features: Readonly<Record<string, string>> = {
     'to: park numarası yalnızca doğrudan aktarım alır',
   'a display key can read its own board only': 'bir ekrana yalnızca kendi panosu gösterilir',
   'offset: cannot be used with cursor': 'offset: cursor ile birlikte kullanılamaz',
+  'too many of your exports of customers are being sent; start this one after they are done':
+    'size çok sayıda müşteri dışa aktarımı gönderiliyor; bunu onlar bitince başlatın',
+  'too many exports of customers are being sent; try again later':
+    'çok sayıda müşteri dışa aktarımı gönderiliyor',
   'too many exports are waiting': 'çok sayıda dışa aktarım bekliyor',
   '{0} of your exports are waiting or running': '{0} dışa aktarımınız bekliyor ya da sürüyor',
   'you have {0} files; delete one of them': '{0} dosyanız var; birini silin',

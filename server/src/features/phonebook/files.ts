@@ -2,7 +2,9 @@ import type { ImportQuery, ImportReply, PhonebookExportQuery } from '@offhook/co
 import { audited } from '../../commands/audited.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Queue } from '../../core/queue.ts';
+import { Queue } from '../../core/queue.ts';
+import { say } from '../../core/said.ts';
+import { createShares } from '../../core/shares.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Changes } from './changes.ts';
 import type { PhonebookStore } from './store.ts';
@@ -11,7 +13,18 @@ import { checkRows, fileReader } from './import.ts';
 import { textOf } from './file-text.ts';
 import type { Room } from './room.ts';
 
+/** Limits of exports that are being sent, of one person or API key and of the site, which keeps one free. */
+const MOST_OWN_EXPORTS = 2;
+const MOST_EXPORTS = 16;
+const RETRY_SECONDS = 10;
+
 export type FileKind = 'csv' | 'vcard';
+/** A file that is being written while it is sent. */
+export interface ExportedFile {
+  readonly pieces: AsyncIterable<string>;
+  /** Ends the file and, once no more of it is being written, its place among the exports. Call it when the response is closed. */
+  end(): void;
+}
 /** Customers as files. Every method throws `store_unavailable`, and `forbidden` for a list that the caller may not read or change. */
 export interface PhonebookFiles {
   /** Throws `invalid_request` for a file that cannot be read, `limit_reached`; nothing is stored then. */
@@ -21,7 +34,8 @@ export interface PhonebookFiles {
     kind: FileKind,
     query: ImportQuery,
   ): Promise<Omit<ImportReply, 'success'>>;
-  export(actor: Actor, query: PhonebookExportQuery): Promise<AsyncIterable<string>>;
+  /** Throws `too_many_requests` and `overloaded`. */
+  export(actor: Actor, query: PhonebookExportQuery): Promise<ExportedFile>;
 }
 export interface FilesOptions {
   readonly store: Pick<PhonebookStore, 'named' | 'ofPerson' | 'storeAll' | 'withExternalIds'>;
@@ -37,6 +51,14 @@ export interface FilesOptions {
 export function createFiles(options: FilesOptions): PhonebookFiles {
   const { store, audit, changes, room } = options;
   const read = fileReader(options);
+  const exports = createShares({
+    total: MOST_EXPORTS,
+    most_own: MOST_OWN_EXPORTS,
+    retry_after_seconds: RETRY_SECONDS,
+    own: say`too many of your exports of customers are being sent; start this one after they are done`,
+    others: say`too many exports of customers are being sent; try again later`,
+  });
+  const turns = new Queue();
 
   return {
     async import(actor, bytes, kind, { list, dry_run, encoding }) {
@@ -76,16 +98,30 @@ export function createFiles(options: FilesOptions): PhonebookFiles {
     },
     async export(actor, { list, format }) {
       const person = personOf(actor.caller, list, 'read');
-      await audit.record({
-        action: 'phonebook.exported',
-        actor: actor.caller.username,
-        object: `phonebook:${list}`,
-        outcome: 'ok',
-        ip: actor.ip,
-        detail: { format },
-      });
-      const { exportOf } = await import('./export.ts');
-      return exportOf(store, person, format);
+      const giveBack = exports.take(actor.caller.person_id, 1);
+      try {
+        await audit.record({
+          action: 'phonebook.exported',
+          actor: actor.caller.username,
+          object: `phonebook:${list}`,
+          outcome: 'ok',
+          ip: actor.ip,
+          detail: { format },
+        });
+        const { exportOf } = await import('./export.ts');
+        const pieces = exportOf(store, person, format, turns);
+        return {
+          pieces,
+          end: () =>
+            void pieces
+              .return(undefined)
+              .catch(() => undefined)
+              .finally(giveBack),
+        };
+      } catch (error) {
+        giveBack();
+        throw error;
+      }
     },
   };
 }

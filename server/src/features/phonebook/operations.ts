@@ -65,14 +65,19 @@ export const phonebookOperations = (
           .send(await phonebook.directory(file, q));
       },
       async export(exchange, { query }) {
-        const pieces = await phonebook.files.export(exchange, query);
+        const file = await phonebook.files.export(exchange, query);
         const type = query.format === 'csv' ? 'csv' : 'vcard';
-        sending(exchange.reply.raw);
+        // A client that disconnected meanwhile emits no second `close`.
+        if (exchange.reply.raw.destroyed) file.end();
+        else {
+          sending(exchange.reply.raw);
+          exchange.reply.raw.once('close', () => file.end());
+        }
         return exchange.reply
           .type(`text/${type}; charset=utf-8`)
           .header('content-disposition', `attachment; filename="customers.${type === 'csv' ? 'csv' : 'vcf'}"`)
           .header('cache-control', 'private, no-store')
-          .send(Readable.from(pieces, { objectMode: false }));
+          .send(Readable.from(file.pieces, { objectMode: false }));
       },
     },
   };
