@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test';
 import { EXPORT_COLUMNS, ExportReply, ExportsReply } from '@offhook/contract/exports.ts';
 import type { Export } from '@offhook/contract/exports.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
+import { SAME_READ_MS } from '../../commands/audited-reads.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
 import type { KeyRights } from '../../rights/rights.ts';
@@ -261,6 +262,23 @@ test('exports - a file is made in the background, given out whole with its hash,
     rows: 1_200,
     made_by: '1002',
   });
+});
+
+test('exports - repeated downloads of a file within five minutes have one entry for each session', async (t) => {
+  const r = await rig(t);
+  const { id } = await r.make('supervisor');
+  await r.settled('supervisor', id);
+  const download = async (who: string) =>
+    assert.equal((await r.call(who, 'GET', `/api/v1/exports/${id}/file`)).status, 200);
+  const downloads = async () => (await r.lines()).filter(([action]) => action === 'exports.download');
+  await Promise.all([download('supervisor'), download('supervisor'), download('supervisor')]);
+  await download('supervisor');
+  assert.equal((await downloads()).length, 1);
+  await download('admin');
+  assert.equal((await downloads()).length, 2);
+  await r.clock.advance(SAME_READ_MS + 1);
+  await download('supervisor');
+  assert.equal((await downloads()).length, 3);
 });
 
 test("exports - another person's export is not found; an administrator sees all; a caller with fewer rights gets no file", async (t) => {

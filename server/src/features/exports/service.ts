@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { ConversationFilter } from '@offhook/contract/conversations.ts';
 import type { Export, ExportColumn, ExportsQuery, NewExport } from '@offhook/contract/exports.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
+import { AuditedReads } from '../../commands/audited-reads.ts';
 import { audited } from '../../commands/audited.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { pageOf } from '../../core/page.ts';
@@ -85,6 +86,7 @@ export class Exports implements AsyncDisposable {
   readonly #folder: FileFolder;
   readonly #changes: Changes;
   readonly #runner: ExportRunner;
+  readonly #downloads: AuditedReads;
   #recovered: Promise<void> | undefined;
   readonly #creating = writeQueue(PATIENCE_MS);
   readonly #stop = new AbortController();
@@ -116,6 +118,7 @@ export class Exports implements AsyncDisposable {
     this.#deps = deps;
     this.#log = deps.log.child({ part: 'exports' });
     this.#db = deps.store.db<Tables>();
+    this.#downloads = new AuditedReads({ ...deps, since: 'first' });
     this.#folder = createFileFolder(deps.folder, deps.diskFloor);
     this.#changes = createChanges(deps.clock, deps.credentials);
     this.#runner = new ExportRunner({
@@ -235,11 +238,10 @@ export class Exports implements AsyncDisposable {
     await access(at).catch(() => {
       throw new ServiceError('file_gone', 'the file was deleted');
     });
-    await this.#deps.audit.record({
+    await this.#downloads.record(caller, String(id), {
       action: 'exports.download',
       actor: caller.extension || caller.username,
       object: String(id),
-      outcome: 'ok',
       ip,
       detail: { format: row.format, filter: row.filter, rows: row.rows_done, made_by: row.by },
     });

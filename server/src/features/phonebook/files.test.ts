@@ -5,6 +5,7 @@ import { MAX_CUSTOMERS_OF_A_PERSON, MAX_MATCHES } from '@offhook/contract/phoneb
 import type { PhonebookChange } from '@offhook/contract/phonebook.ts';
 import { ImportReply, MAX_IMPORT_ROWS } from '@offhook/contract/phonebook-files.ts';
 import type { ImportFinding } from '@offhook/contract/phonebook-files.ts';
+import { SAME_READ_MS } from '../../commands/audited-reads.ts';
 import { phonebookRig } from '../../../test/support/phonebook-rig.ts';
 import { csvLines } from './csv.ts';
 import type { Lines } from './line.ts';
@@ -311,6 +312,22 @@ test('phonebook files - what is exported is imported again without a change, and
   assert.deepEqual((await names()).length, 3);
   assert.match((await download('list=mine')).text, /Own/);
   assert.ok((await audit.page({})).entries.some(({ action }) => action === 'phonebook.exported'));
+});
+
+test('phonebook files - repeated exports of a list and format within five minutes have one entry', async (t) => {
+  const { download, audit, clock } = await rig(t);
+  const count = async (query: string, token = 'token-user') => {
+    assert.equal((await download(query, token)).status, 200);
+    const { entries } = await audit.page({ action: 'phonebook.exported' });
+    return entries.length;
+  };
+  assert.equal(await count('list=mine'), 1);
+  for (let i = 0; i < 10; i += 1) assert.equal(await count('list=mine'), 1);
+  assert.equal(await count('list=mine&format=vcard'), 2);
+  assert.equal(await count('list=shared'), 3);
+  assert.equal(await count('list=shared', 'token-agent'), 4);
+  await clock.advance(SAME_READ_MS + 1);
+  assert.equal(await count('list=mine'), 5);
 });
 
 test('phonebook files - shared ones are imported by supervisors and keys that write, and a key has no personal ones', async (t) => {

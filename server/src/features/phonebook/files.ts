@@ -1,4 +1,5 @@
 import type { ImportQuery, ImportReply, PhonebookExportQuery } from '@offhook/contract/phonebook-files.ts';
+import { AuditedReads } from '../../commands/audited-reads.ts';
 import { audited } from '../../commands/audited.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -59,6 +60,7 @@ export function createFiles(options: FilesOptions): PhonebookFiles {
     others: say`too many exports of customers are being sent; try again later`,
   });
   const turns = new Queue();
+  const downloads = new AuditedReads({ ...options, since: 'first' });
 
   return {
     async import(actor, bytes, kind, { list, dry_run, encoding }) {
@@ -100,11 +102,10 @@ export function createFiles(options: FilesOptions): PhonebookFiles {
       const person = personOf(actor.caller, list, 'read');
       const giveBack = exports.take(actor.caller.person_id, 1);
       try {
-        await audit.record({
+        await downloads.record(actor.caller, `${list} ${format}`, {
           action: 'phonebook.exported',
           actor: actor.caller.username,
           object: `phonebook:${list}`,
-          outcome: 'ok',
           ip: actor.ip,
           detail: { format },
         });

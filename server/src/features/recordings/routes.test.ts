@@ -7,9 +7,9 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
+import { SAME_READ_MS } from '../../commands/audited-reads.ts';
 import { recordingsRig, wav } from '../../../test/support/recordings-rig.ts';
 import { until } from '../../../test/support/until.ts';
-import { SAME_LISTENING_MS } from './plays.ts';
 import { partOf } from '../../core/byte-range.ts';
 
 const BOSS = 'token-supervisor'; // 1002
@@ -93,14 +93,14 @@ test('recordings - a listening is one line of the audit trail, however many part
   });
   await rig.get(BOSS, `/${id}/audio`);
   assert.equal(played(), 2, 'another person listens for itself');
-  await rig.clock.advance(SAME_LISTENING_MS + 1);
+  await rig.clock.advance(SAME_READ_MS + 1);
   await rig.get(OWN, `/${id}/audio`);
   assert.equal(played(), 3, 'later is another time');
   await rig.get(OWN, `/${id}/audio`, { range: 'bytes=999999999-' });
   await rig.get(STRANGER, `/${id}/audio`);
   assert.equal(played(), 3, 'an unsent part is no listening');
   rig.audit.fails = true;
-  await rig.clock.advance(SAME_LISTENING_MS + 1);
+  await rig.clock.advance(SAME_READ_MS + 1);
   const unseen = await rig.get(OWN, `/${id}/audio`);
   assert.equal(unseen.status, 500, 'nothing is played unseen');
   assert.equal(unseen.bytes.includes('RIFF'), false);
