@@ -62,7 +62,7 @@ export const conversations = area('conversations', {
     body: NewNote,
     reply: NoteReply,
     status: 201,
-    errors: [...ERRORS, 'limit_reached'],
+    errors: [...ERRORS, 'forbidden', 'limit_reached'],
     summary: 'Write a note on a conversation',
   },
   removeNote: {
@@ -89,7 +89,7 @@ export const conversations = area('conversations', {
     params: ConversationId,
     body: NewOutcome,
     reply: OutcomeReply,
-    errors: [...ERRORS],
+    errors: [...ERRORS, 'forbidden'],
     summary: 'Set the result of a conversation; replaces the previous one',
   },
 });

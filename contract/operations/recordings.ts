@@ -14,7 +14,8 @@ export const recordings = area('recordings', {
     query: RecordingsQuery,
     reply: RecordingsReply,
     errors: ['invalid_request', 'store_unavailable'],
-    summary: 'Recordings, newest first; below supervisor those of the own extension or conversation',
+    summary:
+      'Recordings, newest first; below supervisor those of the own extension or of a conversation in which it talked',
   },
   get: {
     method: 'GET',

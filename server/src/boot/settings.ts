@@ -468,7 +468,7 @@ export const SETTINGS = {
     name: 'OFFHOOK_OWN_RECORDINGS',
     expects: 'yes or no',
     initial: 'yes',
-    about: 'Whether people below supervisor may play recordings of the conversations they took part in.',
+    about: 'Whether people below supervisor may play recordings of the conversations in which they talked.',
     parse: oneOf('yes', 'no'),
   }),
   exportHours: setting({

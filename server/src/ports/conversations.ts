@@ -13,7 +13,10 @@ export interface KnownConversation {
   readonly id: string;
   /** Ids of all calls it consists of, `id` included. */
   readonly calls: readonly string[];
+  /** All extensions that took part or were called. */
   readonly extensions: readonly string[];
+  /** Those of `extensions` that talked. */
+  readonly talkers: readonly string[];
   readonly queues: readonly string[];
   readonly started_ms: number;
   readonly ended_ms: number;

@@ -115,6 +115,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
       id: CALL,
       calls: [CALL],
       extensions: ['1003', '1004'],
+      talkers: ['1003', '1004'],
       queues: [],
       started_ms: clock.now(),
       ended_ms: clock.now(),

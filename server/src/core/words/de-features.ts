@@ -208,6 +208,8 @@ export const features: Readonly<Record<string, string>> = {
   'you no longer have access to the data in this file':
     'was in dieser Datei ist, dürfen Sie nicht mehr sehen',
   'a conversation has {0} notes at most': 'ein Gespräch hat höchstens {0} Notizen',
+  'only those who talked in the conversation can add a note or set its outcome':
+    'nur wer in dem Gespräch gesprochen hat, kann eine Notiz hinzufügen oder das Ergebnis setzen',
   "changing another person's note needs the level supervisor":
     'für die Notiz einer anderen Person braucht es die Stufe supervisor',
   'only a participant of the call can report its quality': 'nur wer im Anruf war, sagt, wie er klang',

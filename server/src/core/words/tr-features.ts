@@ -191,6 +191,8 @@ export const features: Readonly<Record<string, string>> = {
   'the export is {0}': 'dışa aktarımın durumu: {0}',
   'you no longer have access to the data in this file': 'bu dosyanın içindekileri artık göremezsiniz',
   'a conversation has {0} notes at most': 'bir görüşmenin en çok {0} notu olur',
+  'only those who talked in the conversation can add a note or set its outcome':
+    'yalnızca görüşmede konuşanlar not ekleyebilir veya sonucu belirleyebilir',
   "changing another person's note needs the level supervisor":
     'başkasının notu için supervisor düzeyi gerekir',
   'only a participant of the call can report its quality':

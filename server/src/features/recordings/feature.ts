@@ -28,7 +28,7 @@ export interface RecordingsDeps extends Common<'audit' | 'clock' | 'live' | 'log
   readonly folder: string;
   /** Days for which recordings are kept; 0: without a limit. */
   readonly days: number;
-  /** Whether persons may play recordings of the conversations they took part in. */
+  /** Whether persons may play recordings of the conversations in which they talked. */
   readonly own: boolean;
   readonly room_bytes?: number;
 }

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { SAME_READ_MS } from '../../commands/audited-reads.ts';
-import { recordingsRig, wav } from '../../../test/support/recordings-rig.ts';
+import { CALL, recordingsRig, wav } from '../../../test/support/recordings-rig.ts';
 import { until } from '../../../test/support/until.ts';
 import { partOf } from '../../core/byte-range.ts';
 
@@ -133,6 +133,32 @@ test('recordings - a foreign recording is not found; participants may play it if
   const theirs = await closed.stored();
   assert.equal((await closed.get(OWN, `/${theirs}/audio`)).status, 404);
   assert.equal((await closed.get(BOSS, `/${theirs}/audio`)).status, 200);
+});
+
+test('recordings - an extension whose phone only rang plays and lists none of the conversation', async (t) => {
+  const scopes = ['recordings:read' as const];
+  const keys = { rung: { scopes, extensions: ['1005'] }, talked: { scopes, extensions: ['1004', '1005'] } };
+  const rig = await recordingsRig(t, { keys });
+  const id = await rig.stored();
+  rig.conversations.set(CALL, { ...rig.conversations.get(CALL)!, extensions: ['1003', '1004', '1005'] });
+  const seen = async (token: string) => {
+    const ids = async (query: string) =>
+      (await rig.get(token, query)).body.recordings.map((recording) => recording.id);
+    return {
+      one: (await rig.get(token, `/${id}`)).status,
+      audio: (await rig.get(token, `/${id}/audio`)).status,
+      conversation: await ids(`?conversation=${CALL}`),
+      all: await ids(''),
+    };
+  };
+  const none = { one: 404, audio: 404, conversation: [], all: [] };
+  // Without a conversation the list has the recordings of the own extension.
+  const talked = { one: 200, audio: 200, conversation: [id], all: [] };
+  assert.deepEqual(await seen(STRANGER), none);
+  assert.deepEqual(await seen('key-rung'), none);
+  assert.deepEqual(await seen('key-talked'), talked);
+  assert.deepEqual(await seen(OWN), { ...talked, all: [id] });
+  assert.deepEqual(await seen(BOSS), { ...talked, all: [id] });
 });
 
 test('recordings - eight parts at once for one person; a disconnect frees its place and leaves no file open', async (t) => {

@@ -6,7 +6,8 @@ import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import { pageOf } from '../../core/page.ts';
 import { historySince, reaches, recordingsOf } from '../../rights/rights.ts';
-import type { Conversations } from '../../ports/conversations.ts';
+import type { Objects } from '../../rights/rights.ts';
+import type { Conversations, KnownConversation } from '../../ports/conversations.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Common } from '../../ports/common.ts';
@@ -26,7 +27,7 @@ export interface ServiceDeps extends Common<'audit' | 'clock'> {
   /** True for a recording whose file is on the machine of a home node, which never leads. */
   readonly isAtHome: (row: RecordingRow) => boolean;
   readonly conversations: Pick<Conversations, 'byCall'>;
-  /** Whether persons may play recordings of the conversations they took part in. */
+  /** Whether persons may play recordings of the conversations in which they talked. */
   readonly own: boolean;
 }
 /** A stored file that is about to be sent. */
@@ -62,6 +63,9 @@ const WHY_NOT: Record<Exclude<RecordingRow['state'], 'stored'>, string> = {
   expired: 'the recording was deleted at the end of its retention time',
   erased: 'the recording was deleted',
 };
+/** Whether one of these extensions talked in the conversation, and so may play all of its recordings. */
+const talkedIn = (conversation: KnownConversation | null | undefined, reach: Objects): boolean =>
+  conversation?.talkers.some((extension) => reaches(reach, extension)) === true;
 const noSuch = (): ServiceError => new ServiceError('not_found', 'there is no such recording');
 const noAudio = (state: keyof typeof WHY_NOT): ServiceError => new ServiceError('no_audio', WHY_NOT[state]);
 const onNode = ({ channel }: RecordingRow): ServiceError =>
@@ -91,8 +95,7 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
     if (row.started_ms < historySince(caller)) throw noSuch();
     if (reach === null || (row.extension !== null && reaches(reach, row.extension))) return row;
     if (reach.length === 0) throw noSuch();
-    const conversation = await conversations.byCall(row.call);
-    if (conversation?.extensions.some((extension) => reaches(reach, extension)) !== true) throw noSuch();
+    if (!talkedIn(await conversations.byCall(row.call), reach)) throw noSuch();
     return row;
   }
 
@@ -106,13 +109,11 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
       const known = conversation === undefined ? undefined : await conversations.byCall(conversation);
       const calls = conversation === undefined ? undefined : (known?.calls ?? [conversation]);
       const all = reachOf(caller);
-      const mine = all !== null && known?.extensions.some((e) => reaches(all, e)) === true;
       const rows = await store.page({
         extension,
         queue,
         calls,
-        // Participants of the conversation may see all of its recordings.
-        reach: mine ? null : all,
+        reach: talkedIn(known, all) ? null : all,
         from: startOf(caller, from),
         to: to === undefined ? undefined : Date.parse(to),
         below: cursor,

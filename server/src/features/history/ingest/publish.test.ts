@@ -82,6 +82,15 @@ test('conversation events - opened, updated, finalised; a note or a recording is
   assert.deepEqual(journal.conversations()[1]!.data.extensions, ['1001', '1002']);
 });
 
+test('conversations of other features - the extensions that talked are apart from those that only rang', async () => {
+  await using scene = await historyScene();
+  const records = recorded('queue-answered');
+  await scene.feed(...records);
+  const known = await createKnownConversations(scene.store, () => {}).byCall(records[0]!.call);
+  assert.deepEqual(known?.extensions, ['1001', '1003', '1004']);
+  assert.deepEqual(known?.talkers, ['1001', '1004']);
+});
+
 test('conversation events - replaced changes are published once, opened and finalised always', async () => {
   await using scene = await historyScene();
   const journal = historyJournal();

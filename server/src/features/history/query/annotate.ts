@@ -10,12 +10,14 @@ import type {
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { say } from '../../../core/said.ts';
-import { historyOf, historySince } from '../../../rights/rights.ts';
+import { historyOf, historySince, reaches } from '../../../rights/rights.ts';
 import type { Caller } from '../../../ports/http.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Actor } from '../../../ports/operations.ts';
 import type { Common } from '../../../ports/common.ts';
 import type { Store } from '../../../ports/store.ts';
+import { talkersOf } from '../record/figures.ts';
+import type { ConversationRecord } from '../record/record.ts';
 import { touchConversations } from '../store/store.ts';
 import type { Tables } from '../store/tables.ts';
 import { conversationByCall } from './read.ts';
@@ -27,11 +29,11 @@ export type NotesDeps = Common<'audit' | 'clock' | 'store'>;
  * the audit trail (without its text). All throw `not_found` and `store_unavailable`.
  */
 export interface Notes {
-  /** Throws `limit_reached`. */
+  /** Throws `forbidden` and `limit_reached`. */
   add(actor: Actor, id: string, text: string): Promise<z.infer<typeof ConversationNote>>;
   /** Own notes; a supervisor any. Throws `forbidden`. */
   remove(actor: Actor, id: string, note: number): Promise<void>;
-  /** Replaces the previous outcome. */
+  /** Replaces the previous outcome. Throws `forbidden`. */
   setOutcome(
     actor: Actor,
     id: string,
@@ -42,6 +44,17 @@ const MAX_NOTES = 200;
 /** The name of an API key is no extension, though it may look like one. */
 const nameOf = ({ key, extension, username }: Caller): string => (key === null ? extension : username);
 
+/** Throws `forbidden` if extensions talked and none of them is the caller's: a person whose phone only rang may read. */
+function checkTalked(caller: Caller, record: ConversationRecord): void {
+  const talkers = talkersOf(record);
+  const own = historyOf(caller, 'write');
+  if (talkers.length > 0 && !talkers.some((extension) => reaches(own, extension)))
+    throw new ServiceError(
+      'forbidden',
+      'only those who talked in the conversation can add a note or set its outcome',
+    );
+}
+
 export function createNotes({ store, audit, clock }: NotesDeps): Notes {
   /** Changes a conversation that the actor may see, appends it to the feed and then records it in the audit trail. */
   async function change<R>(
@@ -51,12 +64,13 @@ export function createNotes({ store, audit, clock }: NotesDeps): Notes {
     work: (
       db: Kysely<Tables>,
       calls: readonly string[],
+      record: ConversationRecord,
     ) => Promise<readonly [R, Record<string, string | number>]>,
   ): Promise<R> {
     const { root, result, detail } = await store.transaction<Tables, Changed<R>>(async (db) => {
       const found = await conversationByCall(db, id, historyOf(caller, 'write'), historySince(caller));
       if (found === null) throw new ServiceError('not_found', 'there is no such conversation');
-      const [done, about] = await work(db, callsOfRecord(found.record));
+      const [done, about] = await work(db, callsOfRecord(found.record), found.record);
       await touchConversations(db, [found.row.root]);
       return { root: found.row.root, result: done, detail: about };
     });
@@ -67,7 +81,8 @@ export function createNotes({ store, audit, clock }: NotesDeps): Notes {
 
   return {
     add: (actor, id, text) =>
-      change(actor, id, 'conversation.note', async (db, calls) => {
+      change(actor, id, 'conversation.note', async (db, calls, record) => {
+        checkTalked(actor.caller, record);
         const { n } = await db
           .selectFrom('conversation_notes')
           .select((e) => e.fn.countAll<number>().as('n'))
@@ -101,7 +116,8 @@ export function createNotes({ store, audit, clock }: NotesDeps): Notes {
         return [undefined, { note, by: found.by }];
       }),
     setOutcome: (actor, id, { code, text }) =>
-      change(actor, id, 'conversation.outcome', async (db, calls) => {
+      change(actor, id, 'conversation.outcome', async (db, calls, record) => {
+        checkTalked(actor.caller, record);
         const outcome = { call: calls[0]!, code, text, at_ms: clock.now(), by: nameOf(actor.caller) };
         // Conversations merged later may have several outcomes; only the new one remains.
         await db.deleteFrom('conversation_outcomes').where('call', 'in', calls).execute();

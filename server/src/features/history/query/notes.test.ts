@@ -62,6 +62,66 @@ test('conversation notes - an API key needs history:write and reaches its extens
   assert.equal(foreign.status, 404);
 });
 
+test('conversation notes - an extension whose phone only rang adds nothing to the talk of others, but to a missed call', async () => {
+  await using r = await conversationsRig({
+    rung: { scopes: ['history:read', 'history:write'], extensions: ['1005'] },
+  });
+  // 1005 (a user) rang and did not answer; 1003 (an agent) talked with 1001.
+  const talk = recordOf({ id: 'ast1:1.1', queue: 'support', called: { extension: '1003' } });
+  const [caller, agent] = [talk.legs[0]!, talk.legs[1]!];
+  const alerting = { ...agent.segments[0]!, to: agent.to };
+  const rang = { ...agent, answered: null, disposition: 'no_answer' as const, segments: [alerting] };
+  const other = {
+    ...rang,
+    leg_id: 'ast1:1.1-c',
+    participant: { ...agent.participant, extension: '1005', number: '1005' },
+  };
+  const extensions = ['1001', '1003', '1005'];
+  const missed = {
+    ...talk,
+    id: 'ast1:2.1',
+    disposition: 'missed' as const,
+    extensions,
+    legs: [{ ...caller, answered: null, segments: [caller.segments[0]!] }, rang, other],
+  };
+  const ringing = { ...missed, id: 'ast1:3.1', complete: false };
+  await r.put([{ ...talk, extensions, legs: [caller, agent, other] }, missed, ringing]);
+  const written = async (id: string, who: string) =>
+    Promise.all(
+      [['notes', { text: 'x' }] as const, ['outcome', { code: 'sold' }] as const].map(
+        async ([path, body]) => {
+          const answer = await r.send('POST', `/api/v1/conversations/${id}/${path}`, body, who);
+          return [answer.status, answer.body.code];
+        },
+      ),
+    );
+  const refused = [403, 'forbidden'];
+  for (const who of ['user', 'key-rung']) {
+    assert.equal((await r.get(PATH, who)).status, 200, 'it reads the call that it missed');
+    assert.deepEqual(await written('ast1:1.1', who), [refused, refused], who);
+  }
+  assert.deepEqual([(await shown(r)).notes, (await shown(r)).outcome], [[], null]);
+  const taken = [
+    [201, undefined],
+    [200, undefined],
+  ];
+  for (const who of ['agent', 'supervisor', 'admin'])
+    assert.deepEqual(await written('ast1:1.1', who), taken, who);
+  // A note from before the answer can still be removed.
+  const { note } = (await r.send('POST', '/api/v1/conversations/ast1:3.1/notes', { text: 'x' }, 'user')).body;
+  await r.put([{ ...talk, id: 'ast1:3.1', extensions, legs: [caller, agent, other] }]);
+  assert.deepEqual(await written('ast1:3.1', 'user'), [refused, refused]);
+  const removed = await r.send(
+    'DELETE',
+    `/api/v1/conversations/ast1:3.1/notes/${note.id}`,
+    undefined,
+    'user',
+  );
+  assert.equal(removed.status, 200);
+  for (const who of ['user', 'key-rung', 'agent'])
+    assert.deepEqual(await written('ast1:2.1', who), taken, `${who} missed it`);
+});
+
 test('conversation notes - one outcome at a time, also after conversations are merged', async () => {
   await using r = await rig();
   await r.put([recordOf({ id: 'ast1:2.1', ...mine })]);

@@ -7,6 +7,7 @@ import { readRecord } from '../store/packs.ts';
 import type { ConversationRecord } from '../record/record.ts';
 import type { ConversationIndexRow, Tables } from '../store/tables.ts';
 import { timelineEntries } from '../record/entries.ts';
+import { talkersOf } from '../record/figures.ts';
 import { readAnnotations, readNotes, readQuality } from './annotations.ts';
 import type { Owners } from './annotations.ts';
 import { padded } from './sources.ts';
@@ -111,12 +112,13 @@ export function createKnownConversations(store: Store, onTouched: () => void): C
         .where('root', '=', root)
         .orderBy('call')
         .execute();
-      const { extensions, queues } = readRecord(row.record);
+      const record = readRecord(row.record);
       return {
         id: root,
         calls: calls.map((c) => c.call),
-        extensions,
-        queues,
+        extensions: record.extensions,
+        talkers: talkersOf(record),
+        queues: record.queues,
         started_ms: row.started_ms,
         ended_ms: row.ended_ms,
         open: row.state === 'open',

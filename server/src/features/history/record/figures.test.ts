@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EXPORT_COLUMNS } from '@offhook/contract/exports.ts';
-import { ROW_COLUMNS, cellsOf } from './figures.ts';
+import { recordedCall } from '../../../../test/support/recorded-calls.ts';
+import { buildRecord } from './build.ts';
+import { ROW_COLUMNS, cellsOf, talkersOf } from './figures.ts';
 import type { ConversationRecord, RecordedLeg, RecordedParticipant } from './record.ts';
 
 const who = (extension: string | null, number: string, name: string): RecordedParticipant => ({
@@ -90,4 +92,44 @@ test('export cells - an open conversation without legs or a caller has empty cel
   assert.ok(!cells.includes(null as never));
   assert.equal(at('caller_number'), '');
   assert.equal(at('called_name'), '');
+});
+
+test('figures - the extensions that talked, also while the conversation is open; not those that only rang', () => {
+  const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+    // The second is an agent or a device that rang and did not answer.
+    ['queue-answered', ['1001', '1004'], ['1003']],
+    ['queue-linear', ['1001', '1004'], ['1003']],
+    ['pickup-group', ['1001', '1003'], ['1002']],
+    ['blind-transfer-unanswered', ['1001', '1002'], ['1003']],
+    ['attended-transfer', ['1001', '1002', '1003'], []],
+    ['hold-and-consult', ['1001', '1003', '1005'], []],
+    ['no-answer-voicemail', [], ['1001', '1006']],
+    ['queue-abandoned', [], ['1001', '1003', '1004']],
+  ];
+  for (const [name, talked, rang] of cases) {
+    const records = recordedCall(name);
+    const built = (count: number) => buildRecord(records.slice(0, count), { e164: () => null })!;
+    const whole = built(records.length);
+    assert.equal(whole.complete, true);
+    assert.deepEqual(talkersOf(whole), talked, name);
+    assert.deepEqual(
+      whole.extensions.filter((extension) => !talked.includes(extension)),
+      rang,
+      name,
+    );
+    // Before the first end of a leg all of them are talking already.
+    const open = built(records.findIndex(({ type }) => type === 'channel_end'));
+    assert.equal(open.complete, false);
+    assert.deepEqual(
+      talkersOf(open).filter((extension) => !talked.includes(extension)),
+      [],
+      name,
+    );
+  }
+  const answered = recordedCall('internal-answered');
+  const last = answered.findLastIndex(({ type }) => type === 'bridge_enter');
+  const talking = buildRecord(answered.slice(0, last + 1), { e164: () => null })!;
+  const states = talking.legs.flatMap((one) => one.segments.map(({ state }) => state));
+  assert.ok(!states.includes('connected'));
+  assert.deepEqual(talkersOf(talking), ['1001', '1002'], 'the talk has no length yet');
 });

@@ -5,7 +5,7 @@ import type { ExportColumn } from '@offhook/contract/exports.ts';
 import { weightiest } from '@offhook/contract/ring-ends.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 import type { Cell } from '../../../ports/conversations.ts';
-import type { ConversationRecord, RecordedParticipant, RecordedSegment } from './record.ts';
+import type { ConversationRecord, RecordedLeg, RecordedParticipant, RecordedSegment } from './record.ts';
 
 export const secondsOf = (ms: number): number => ms / 1000;
 /** Durations of a conversation in seconds, as its summary and an export name them. */
@@ -47,6 +47,19 @@ export const talkClockMs = (record: ConversationRecord): number =>
 /** Milliseconds with at least two connected legs, held time included. */
 export const spokenMs = (record: ConversationRecord): number =>
   within(record, (s) => (s.state === 'connected' || s.state === 'held') && s.with.length > 0);
+
+/**
+ * Whether a leg talked. In an open conversation the newest segment may have no length yet, so there an answered leg counts
+ * as well, unless an application is its other side.
+ */
+const didTalk = ({ complete }: ConversationRecord, { answered, segments }: RecordedLeg): boolean =>
+  segments.some(({ state }) => state === 'connected' || state === 'held') ||
+  (!complete && answered !== null && segments.at(-1)?.state !== 'service');
+/** Extensions that talked, sorted; an extension that was only called is not one of them. */
+export const talkersOf = (record: ConversationRecord): readonly string[] =>
+  [
+    ...new Set(record.legs.flatMap((leg) => (didTalk(record, leg) ? (leg.participant.extension ?? []) : []))),
+  ].sort();
 
 /** The first called party who talked. */
 export function answeredBy({ legs, caller }: ConversationRecord): RecordedParticipant | null {
