@@ -36,6 +36,15 @@ export const WHOLE_SITE_SCOPES: ReadonlySet<Scope> = new Set([
   'config:write',
 ]);
 
+/** Scopes whose objects are extensions; a key limited to some queues needs its extensions named for them. */
+export const CALL_SCOPES: ReadonlySet<Scope> = new Set([
+  'history:read',
+  'history:write',
+  'recordings:read',
+  'calls:read',
+  'calls:control',
+]);
+
 /** Prefix of every API key, so that scanners find a leaked one. */
 export const KEY_PREFIX = 'ohk_';
 /** Limit of API keys per site. */

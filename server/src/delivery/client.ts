@@ -1,14 +1,14 @@
 import type { Caller } from '../ports/http.ts';
 import type { Framing } from './batch.ts';
-import { cutEvent, cutOf, cutState } from '../rights/display.ts';
+import { cutEnvelope, cutOf, cutState } from '../rights/display.ts';
 import { boundsOf, namesOf } from '../rights/hearing.ts';
 import type { Bounds, Heard } from '../rights/hearing.ts';
 import type { Principal } from '../rights/rights.ts';
 import { Reader } from './reader.ts';
 
 /**
- * Framing for this reader. A display receives less than an envelope holds, so its framing has its own name: the hub and
- * the snapshots then keep displays apart and build each frame once for all displays with equal filters.
+ * Framing for this reader. Displays and limited keys receive less than an envelope holds, so their framing has its own
+ * name: the hub and the snapshots then keep them apart and build each frame once for all readers with equal filters.
  */
 function framingFor(framing: Framing, who: Principal): Framing {
   const cut = cutOf(who);
@@ -17,9 +17,7 @@ function framingFor(framing: Framing, who: Principal): Framing {
     name: `${framing.name} ${JSON.stringify(cut)}`,
     chained: framing.chained,
     event(json, seq, prev) {
-      const envelope = JSON.parse(json.toString());
-      const kept = { ...envelope, data: cutEvent(cut, envelope.data) };
-      return framing.event(Buffer.from(JSON.stringify(kept)), seq, prev);
+      return framing.event(Buffer.from(cutEnvelope(cut, json.toString())), seq, prev);
     },
     snapshot: (topic, cursor, json) =>
       framing.snapshot(topic, cursor, JSON.stringify(cutState(cut, JSON.parse(json)))),

@@ -350,7 +350,7 @@ export class Connection extends Client {
     }
     const resumes = frame.cursor !== undefined && gap === null;
     const from = resumes ? frame.cursor! : head;
-    this.#say({ op: 'subscribed', id: frame.id, topics, cursor: from, access: accessOf(fresh) });
+    this.#say({ op: 'subscribed', id: frame.id, topics, cursor: from, access: accessOf(this.caller, fresh) });
     if (gap !== null) this.#say({ op: 'gap', from: frame.cursor!, to: head, reason: gap });
     for (const bytes of snapshot?.frames ?? []) this.send(bytes);
     if (frame.snapshot === true) for (const topic of topics) this.#shown.add(topic);

@@ -103,6 +103,7 @@ const rigOf = (t: TestContext) => {
         wall: display('last_digits'),
         open: display('full'),
         bare: display('none'),
+        crm: { scopes: ['queues:read', 'agents:read'], queues: ['support'] },
       }),
     },
   });
@@ -188,4 +189,26 @@ test('display - the board decides how callers are shown; other readers get every
     events,
     rig.journal.read(0, 10).map((row) => JSON.parse(row.json)),
   );
+});
+
+test('display - a key limited to queues gets agents without other queues, and callers whole', async (t) => {
+  const rig = await rigOf(t);
+  const crm = await rig.open('', { token: 'key-crm' });
+  crm.send({ op: 'subscribe', id: 1, topics: TOPICS, snapshot: true });
+  const shown = [await crm.next('snapshot'), await crm.next('snapshot')];
+  assert.deepEqual(
+    (shown[1]!.data as { agents: Agent[] }).agents[0]!.queues.map((one) => one.queue),
+    ['support'],
+  );
+  rig.commit(...EVENTS);
+  await until('the events', () => crm.seqs().length === EVENTS.length);
+  const polled = await fetch(`${rig.base}/api/v1/events/poll?topics=agents&cursor=0&wait=0`, {
+    headers: { authorization: 'Bearer key-crm' },
+  });
+  for (const text of [JSON.stringify(crm.frames), await polled.text()]) {
+    for (const secret of ['vip', 'c-vip', 'c-private'])
+      assert.ok(!text.includes(secret), `${secret}: ${text}`);
+    assert.ok(text.includes('"c1"') && text.includes('"support"'), text);
+  }
+  assert.ok(JSON.stringify(crm.frames).includes('Erika'));
 });

@@ -119,7 +119,9 @@ class Poll extends Client {
       Buffer.concat([
         Buffer.from(`{"success":true,"epoch":"${this.#parts.journal.epoch}","events":[`),
         events.subarray(1),
-        Buffer.from(`],"cursor":${cursor},"access":"${accessOf(this.heard)}","gap":${JSON.stringify(gap)}`),
+        Buffer.from(
+          `],"cursor":${cursor},"access":"${accessOf(this.caller, this.heard)}","gap":${JSON.stringify(gap)}`,
+        ),
         ...shown,
         Buffer.from('}'),
       ]),

@@ -93,7 +93,7 @@ class EventSource extends Client {
     }
     const from = resumes ? cursor : head;
     const topics = this.heard.map((one) => one.topic);
-    const access = accessOf(this.heard);
+    const access = accessOf(this.caller, this.heard);
     // The last of these messages has the id: a client that was cut off before it gets all of them again.
     const id = snapshot === null ? from : undefined;
     const opened = { epoch: journal.epoch, topics, cursor: from, access };

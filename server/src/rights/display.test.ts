@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { cutEvent, cutState, lastDigits } from './display.ts';
+import { cutEnvelope, cutEvent, cutOf, cutState, lastDigits } from './display.ts';
+import { accessOf, hear } from './hearing.ts';
+import type { Principal } from './rights.ts';
 
 test('display - the last digits of a number never reveal the rest', () => {
   assert.equal(lastDigits('+4915112345678'), '•••678');
@@ -38,4 +40,38 @@ test('display - only one that shows callers in full shows their customers', () =
     assert.deepEqual(cutEvent(cut, joined).customer, expected, callers);
     assert.deepEqual(cutState(cut, { queue }).queue.callers[0]?.customer, expected, callers);
   }
+});
+
+const keyOf = (queues: readonly string[] | null): Principal => ({
+  extension: '',
+  level: 'supervisor',
+  key: { id: 1, name: 'crm', scopes: ['calls:read', 'agents:read'], queues, extensions: ['1003'] },
+});
+test('display - a key limited to queues receives agents without other queues, and calls of its extensions whole', () => {
+  const cut = cutOf(keyOf(['sales']))!;
+  const agent = { extension: '1003', queue: 'support', call_id: 'c1', offer_id: 'o1' };
+  const data = { extension: '1003', queue: 'support', call_id: 'c1', offer_id: 'o1', agent };
+  const offered = JSON.parse(cutEnvelope(cut, JSON.stringify({ type: 'agent.offered', seq: 1, data })));
+  assert.deepEqual(offered, {
+    type: 'agent.offered',
+    seq: 1,
+    data: {
+      extension: '1003',
+      queue: '',
+      call_id: '',
+      offer_id: '',
+      agent: { extension: '1003', queue: null, call_id: null, offer_id: null },
+    },
+  });
+  const call = JSON.stringify({ type: 'call.answered', seq: 2, data: { call_id: 'c1', queue: 'support' } });
+  assert.equal(cutEnvelope(cut, call), call);
+  assert.equal(cutOf(keyOf(null)), null);
+});
+test('display - `access` differs when the queues of a limited key differ', () => {
+  const access = (queues: readonly string[] | null): string => {
+    const who = keyOf(queues);
+    return accessOf(who, [hear(who, 'agents', [])!]);
+  };
+  assert.notEqual(access(['sales']), access(['sales', 'support']));
+  assert.notEqual(access(['sales']), access(null));
 });

@@ -1,13 +1,20 @@
-/** Limits everything sent to a display to its wallboard; shared by REST and every transport of the stream. */
+/**
+ * Limits everything sent to a display to its wallboard, and agents sent to an API key to its queues; shared by REST and
+ * every transport of events.
+ */
 import type { Agent, AgentSummary } from '@offhook/contract/agents.ts';
+import type { EventType } from '@offhook/contract/events.ts';
 import type { Queue } from '@offhook/contract/queues.ts';
+import { nounOf } from './topics.ts';
 import { reaches } from './rights.ts';
 import type { CallersShown, Objects, Principal } from './rights.ts';
 
-/** Filter for a display's events. Displays with equal filters share frames. */
+/** Filter for events of a display or a limited key. Readers with equal filters share frames. */
 export interface Cut {
   readonly queues: Objects;
   readonly callers: CallersShown;
+  /** True for a key that is not a display: calls of its extensions keep their queue. */
+  readonly agents_only?: true;
 }
 /** A reply, or a snapshot of a topic. */
 interface State {
@@ -18,9 +25,13 @@ interface State {
 }
 type Party = Queue['callers'][number]['caller'];
 
-/** Null for a principal that is not a display. */
-export const cutOf = ({ key }: Principal): Cut | null =>
-  key?.board === undefined ? null : { queues: key.queues, callers: key.board.callers };
+/** Null for a principal that is neither a display nor a key limited to some queues. */
+export function cutOf({ key }: Principal): Cut | null {
+  if (key?.board !== undefined) return { queues: key.queues, callers: key.board.callers };
+  return key === null || key.queues === null
+    ? null
+    : { queues: key.queues, callers: 'full', agents_only: true };
+}
 
 /** Last digits of a number, for a wall that passers-by can read: `•••678`. */
 export const lastDigits = (number: string): string =>
@@ -45,7 +56,7 @@ const queueFor = (cut: Cut, queue: Queue): Queue => ({
     caller: partyFor(cut, one.caller),
   })),
 });
-/** Keeps the agent's state; hides its queue, call and offer if the queue is not on the board. */
+/** Keeps the agent's state; hides its queue, call and offer if the queue is not in the filter. */
 const summaryFor = <A extends AgentSummary>({ queues }: Cut, agent: A): A =>
   agent.queue !== null && reaches(queues, agent.queue)
     ? agent
@@ -54,7 +65,7 @@ const agentFor = (cut: Cut, agent: Agent): Agent => ({
   ...summaryFor(cut, agent),
   queues: agent.queues.filter(({ queue }) => reaches(cut.queues, queue)),
 });
-/** A reply or snapshot with queues or agents, filtered for a display. */
+/** A reply or snapshot with queues or agents, filtered. */
 export function cutState<S extends State>(cut: Cut, state: S): S {
   const { queues, queue, agents, agent } = state;
   return {
@@ -65,7 +76,7 @@ export function cutState<S extends State>(cut: Cut, state: S): S {
     ...(agent === undefined ? {} : { agent: agentFor(cut, agent) }),
   };
 }
-/** The state that this principal receives; unchanged unless it is a display. */
+/** The state that this principal receives; unchanged unless `cutOf` has a filter for it. */
 export function shownTo<S extends State>(who: Principal, state: S): S {
   const cut = cutOf(who);
   return cut === null ? state : cutState(cut, state);
@@ -80,7 +91,7 @@ interface EventFields {
   readonly customer?: unknown;
 }
 /**
- * Filters `data` of an event: fields about a queue that is not on the board become empty. Events are never dropped,
+ * Filters `data` of an event: fields about a queue that is not in the filter become empty. Events are never dropped,
  * because each names the event before it.
  */
 export function cutEvent(cut: Cut, data: EventFields): EventFields {
@@ -94,4 +105,10 @@ export function cutEvent(cut: Cut, data: EventFields): EventFields {
     ...(agent === undefined ? {} : { agent: summaryFor(cut, agent) }),
     ...(caller === undefined ? {} : { caller: partyFor(cut, caller) }),
   };
+}
+/** The JSON of an envelope with its `data` filtered. */
+export function cutEnvelope(cut: Cut, json: string): string {
+  const envelope = JSON.parse(json) as { readonly type: EventType; readonly data: EventFields };
+  if (cut.agents_only === true && nounOf(envelope.type) !== 'agent') return json;
+  return JSON.stringify({ ...envelope, data: cutEvent(cut, envelope.data) });
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { TopicNoun } from '@offhook/contract/stream.ts';
+import { cutOf } from './display.ts';
 import { EVERYONE } from './topics.ts';
 import { heardAs, historySince, parkingSince } from './rights.ts';
 import type { Objects, Principal } from './rights.ts';
@@ -40,10 +41,11 @@ export function hear(who: Principal, topic: string, own: readonly string[]): Hea
   return { topic, names, noun, objects, since_ms: sinceOf(who, names) };
 }
 
-/** Text that differs if the access to one of the topics differs. */
-export function accessOf(heard: readonly Heard[]): string {
+/** Text that differs if the access of `who` to one of the topics differs. */
+export function accessOf(who: Principal, heard: readonly Heard[]): string {
   const each = heard.map(({ topic, names, since_ms }) => [topic, names.toSorted(), since_ms]);
-  return hash('sha256', JSON.stringify(each), 'base64url').slice(0, 16);
+  const cut = cutOf(who);
+  return hash('sha256', JSON.stringify(cut === null ? each : [cut, each]), 'base64url').slice(0, 16);
 }
 
 /** Names of several topics, in order, without those that a wider one covers; always includes `*`. */

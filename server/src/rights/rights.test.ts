@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { heardAs, scopeOf } from './rights.ts';
+import type { Scope } from '@offhook/contract/keys.ts';
+import { callbacksOf, callsOf, checkParking, heardAs, historyOf, recordingsOf, scopeOf } from './rights.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { topicsOf } from './topics.ts';
 import type { KeyRights, Principal } from './rights.ts';
@@ -97,6 +98,25 @@ test('rights - a key receives the topics of its scopes, narrowed to its objects,
   );
   assert.deepEqual(heard(key({ scopes: ['calls:read'], extensions: [] }), 'calls', 'parking'), [null, null]);
   assert.deepEqual(heard(key({ scopes: ['queues:read'] }), 'parking'), [null]);
+});
+
+test('rights - a key limited to queues reaches calls, history and recordings of the extensions it names only', () => {
+  const scopes: Scope[] = ['calls:read', 'calls:control', 'history:read', 'history:write', 'recordings:read'];
+  const reachOf = (who: Principal) => [
+    callsOf(who),
+    callsOf(who, 'control'),
+    historyOf(who),
+    historyOf(who, 'write'),
+    recordingsOf(who, true),
+    callbacksOf(who, [], 'read').extensions,
+  ];
+  const sales = { scopes, queues: ['sales'] };
+  assert.deepEqual(reachOf(key({ scopes })), Array(6).fill(null));
+  assert.deepEqual(reachOf(key(sales)), Array(6).fill([]));
+  assert.deepEqual(reachOf(key({ ...sales, extensions: ['1003'] })), Array(6).fill(['1003']));
+  assert.deepEqual(callbacksOf(key(sales), [], 'read').queues, ['sales']);
+  assert.deepEqual(heard(key(sales), 'calls', 'history', 'alerts', 'parking'), [null, null, null, null]);
+  assert.throws(() => checkParking(key(sales)), { code: 'forbidden' });
 });
 
 test('rights - the configuration goes to administrators and keys of the whole site, as over HTTP', () => {

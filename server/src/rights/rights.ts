@@ -40,6 +40,12 @@ export const covers = (objects: Objects, some: Objects): boolean =>
   objects === null || (some !== null && some.every((name) => objects.includes(name)));
 const byKey = (who: Principal, scope: Scope, objects: (key: KeyRights) => Objects): Objects =>
   who.key === null || !who.key.scopes.includes(scope) ? NONE : objects(who.key);
+/**
+ * Extensions whose calls, history and recordings a key reaches. These can be of any queue, so a key limited to some
+ * queues reaches only those of the extensions that it names.
+ */
+const callExtensionsOf = ({ queues, extensions }: KeyRights): Objects =>
+  queues !== null && extensions === null ? NONE : extensions;
 const supervises = (who: Principal): boolean => who.key === null && includesLevel(who.level, 'supervisor');
 
 /** Extensions whose presence may be seen. */
@@ -51,8 +57,8 @@ export const callsOf = (who: Principal, access: 'read' | 'control' = 'read'): Ob
     ? null
     : who.key === null
       ? [who.extension]
-      : byKey(who, `calls:${access}`, (key) => key.extensions);
-/** Parked calls may be seen by every person, who may take any of them, and by keys for the calls of the whole site. */
+      : byKey(who, `calls:${access}`, callExtensionsOf);
+/** Parked calls may be seen by every person, who may take any of them, and by keys without a limit to objects. */
 const seesParking = (who: Principal): boolean => who.key === null || callsOf(who) === null;
 /** Agents that may be seen or changed: oneself, or all for a supervisor. */
 export const agentsOf = (who: Principal, access: 'read' | 'control' = 'read'): Objects =>
@@ -63,9 +69,12 @@ export const agentsOf = (who: Principal, access: 'read' | 'control' = 'read'): O
         ? [who.extension]
         : NONE
       : byKey(who, `agents:${access}`, (key) => key.extensions);
-/** Agents whose statistics may be seen; never by a display, since they count all queues of an agent. */
+/**
+ * Agents whose statistics may be seen; never by a display or a key limited to some queues, since they count all queues
+ * of an agent.
+ */
 export const agentFiguresOf = (who: Principal): Objects =>
-  who.key?.board === undefined ? agentsOf(who) : NONE;
+  who.key === null || (who.key.board === undefined && who.key.queues === null) ? agentsOf(who) : NONE;
 /** Queues that may be seen or changed. `own`: queues of the person; only a supervisor changes queues. */
 export const queuesOf = (
   who: Principal,
@@ -85,7 +94,7 @@ export const historyOf = (who: Principal, access: 'read' | 'write' = 'read'): Ob
     ? null
     : who.key === null
       ? [who.extension]
-      : byKey(who, `history:${access}`, (key) => key.extensions);
+      : byKey(who, `history:${access}`, callExtensionsOf);
 /**
  * Time from which a person may see events of the extension, ms since 1970; earlier ones belong to the previous holder.
  * Supervisors and keys see all of them.
@@ -113,7 +122,7 @@ export const recordingsOf = (who: Principal, own: boolean): Objects =>
       ? own
         ? [who.extension]
         : NONE
-      : byKey(who, 'recordings:read', (key) => key.extensions);
+      : byKey(who, 'recordings:read', callExtensionsOf);
 /** Shared customers may be seen by every person, and by keys for the whole site. */
 const seesPhonebook = ({ key }: Principal): boolean => key === null || grants(key, 'phonebook:read');
 /** The configuration may be seen by administrators, and by keys for the whole site. */

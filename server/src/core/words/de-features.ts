@@ -52,6 +52,8 @@ export const features: Readonly<Record<string, string>> = {
     'extend_seconds: eine Nachbearbeitung dauert höchstens {0} s',
   'another API key is called {0}': 'ein anderer API-Schlüssel heißt {0}',
   'queues: there is no queue {0}': 'queues: die Warteschlange {0} gibt es nicht',
+  'extensions: {0} of a key limited to queues needs named extensions; an empty list means none':
+    'extensions: {0} eines auf Warteschlangen beschränkten Schlüssels braucht genannte Nebenstellen; eine leere Liste bedeutet keine',
   'extensions: there is no extension {0}': 'extensions: die Nebenstelle {0} gibt es nicht',
   'expires_at: must be in the future': 'expires_at: muss in der Zukunft liegen',
   'a site has at most {0} API keys; revoke one': 'es gibt höchstens {0} API-Schlüssel; widerrufen Sie einen',

@@ -49,6 +49,8 @@ export const features: Readonly<Record<string, string>> = {
     'extend_seconds: çağrı sonrası işlem en çok {0} saniye sürer',
   'another API key is called {0}': '{0} adında başka bir API anahtarı var',
   'queues: there is no queue {0}': 'queues: {0} kuyruğu yok',
+  'extensions: {0} of a key limited to queues needs named extensions; an empty list means none':
+    'extensions: kuyruklarla sınırlı bir anahtarda {0} için dahililer belirtilmelidir; boş liste hiçbiri demektir',
   'extensions: there is no extension {0}': 'extensions: {0} dahilisi yok',
   'expires_at: must be in the future': 'expires_at: gelecekte olmalı',
   'a site has at most {0} API keys; revoke one': 'en çok {0} API anahtarı olabilir; birini iptal edin',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { AgentsSnapshot } from '@offhook/contract/agents.ts';
+import type { Agent } from '@offhook/contract/agents.ts';
 import { agentsRig, callerOf } from '../../../test/support/agents-rig.ts';
 import {
   demoPeople,
@@ -195,6 +196,29 @@ test('agents api - a key limited to queues changes an agent in these queues only
   await command(sales, 'agents.unpause', { extension, queue: '510' });
   await command(sales, 'agents.logout', { extension });
   assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 ready'], []]);
+});
+
+test('agents api - a key limited to queues sees an agent without its other queues', async (t) => {
+  const { agents, run, act, key, pbx } = await rig(t);
+  await act({ action: 'login' });
+  const call = pbx.offer('support', '1003');
+  const sales = key(['agents:read', 'agents:control'], null, ['sales']);
+  const seen = ({ state, queue, call_id, offer_id, queues }: Agent) => [
+    state,
+    queue,
+    call_id,
+    offer_id,
+    queues.map((one) => one.queue),
+  ];
+  const cut = ['offered', null, null, null, ['sales']];
+  const [first] = agents.list(sales).agents;
+  assert.deepEqual([seen(agents.one(sales, '1003').agent), seen(first!)], [cut, cut]);
+  const reply = (await run(sales, 'agents.pause', { extension: '1003', reason: 'lunch' })) as {
+    agent: Agent;
+  };
+  assert.deepEqual(seen(reply.agent), cut);
+  const support = key(['agents:read'], null, ['support']);
+  assert.deepEqual(seen(agents.one(support, '1003').agent).slice(0, 3), ['offered', 'support', call.id]);
 });
 
 test('agents api - a person that is not an agent cannot become a member; an agent outside this queue gets an error', async (t) => {

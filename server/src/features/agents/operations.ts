@@ -2,6 +2,7 @@ import { agents as operations } from '@offhook/contract/operations/agents.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
+import { shownTo } from '../../rights/display.ts';
 import { agentsOf, reaches } from '../../rights/rights.ts';
 import type { Actor, Served } from '../../ports/operations.ts';
 import type { Agents } from './feature.ts';
@@ -48,7 +49,7 @@ export function agentOperations(
       }
       return { ...command, within };
     });
-    return { success: true as const, message, agent: agentOf(deps, extension) };
+    return shownTo(actor.caller, { success: true as const, message, agent: agentOf(deps, extension) });
   };
   /** Rejects a key without access to the queue whose call the wrap-up follows. */
   const ensureOwnWrapUp = async (actor: Actor, by: By, extension: string): Promise<void> => {
@@ -91,7 +92,7 @@ export function agentOperations(
         if ('finish' in body)
           return changed(actor, extension, () => ({ kind: 'finish_wrap_up', queue: null }));
         const message = await service.extendWrapUp(by, extension, body.extend_seconds);
-        return { message, agent: agentOf(deps, extension) };
+        return shownTo(actor.caller, { message, agent: agentOf(deps, extension) });
       },
       /** POST /api/cc_actions/agent.php (wire.md section 5). */
       act({ caller: { extension, username, level }, ip }, { body }) {

@@ -3,11 +3,18 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import path from 'node:path';
-import { ApiKeyCreated, ApiKeyReply, ApiKeys as List, MAX_API_KEYS } from '@offhook/contract/keys.ts';
+import {
+  ApiKeyCreated,
+  ApiKeyReply,
+  CALL_SCOPES,
+  ApiKeys as List,
+  MAX_API_KEYS,
+} from '@offhook/contract/keys.ts';
 import { Contacts } from '@offhook/contract/extensions.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
 import { addOperations } from '../../http/operations.ts';
+import { historyOf } from '../../rights/rights.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Store } from '../../ports/store.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
@@ -270,6 +277,41 @@ test('api-keys - what is not understood is refused, and the number is bounded', 
   }
   const more = await call('POST', '/api/v1/api-keys', good);
   assert.deepEqual([more.status, more.json.code], [409, 'limit_reached']);
+});
+
+test('api-keys - a key limited to queues names its extensions for calls, history and recordings', async (t) => {
+  const { call, create, keys, open, temp } = await rig(t);
+  for (const scope of CALL_SCOPES) {
+    const refused = await call('POST', '/api/v1/api-keys', {
+      name: 'a',
+      scopes: ['queues:read', scope],
+      queues: ['sales'],
+    });
+    assert.deepEqual([refused.status, refused.json.code], [400, 'invalid_request']);
+    assert.match(refused.json.detail, /^extensions: /);
+  }
+  const scopes = ['history:read'];
+  const { api_key } = await create({ scopes, queues: ['sales'], extensions: [] });
+  const patch = (fields: object) => call('PATCH', `/api/v1/api-keys/${api_key.id}`, fields);
+  assert.equal((await patch({ extensions: null })).status, 400);
+  assert.equal((await patch({ extensions: null, queues: null })).status, 200);
+  assert.equal((await patch({ queues: ['sales'] })).status, 400);
+  assert.equal((await patch({ queues: ['sales'], scopes: ['queues:read'] })).status, 200);
+  assert.equal((await patch({ scopes })).status, 400);
+  await create({ name: 'one', scopes, queues: ['sales'], extensions: ['1003'] });
+
+  // A key of an earlier version keeps its fields, reaches no extension by this scope, and can still be renamed.
+  await keys.close();
+  await temp.store.transaction<{ api_keys: { id: number; scopes: string } }, unknown>((trx) =>
+    trx.updateTable('api_keys').set({ scopes: '["history:read"]' }).where('id', '=', api_key.id).execute(),
+  );
+  const reopened = await open();
+  t.after(() => reopened.close());
+  const old = reopened.rights(api_key.id)!;
+  assert.deepEqual([old.scopes, old.extensions], [scopes, null]);
+  assert.deepEqual(historyOf({ extension: '', level: 'supervisor', key: old }), []);
+  const by = { caller: { extension: '1001' } as Caller, ip: null };
+  assert.equal((await reopened.change(by, api_key.id, { name: 'renamed' })).name, 'renamed');
 });
 
 test('api-keys - a key and when it was last used survive a restart; a command frame makes one too', async (t) => {

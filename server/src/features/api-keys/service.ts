@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { DisplayKey } from '@offhook/contract/boards.ts';
 import type { ApiKey, ApiKeyChange, NewApiKey } from '@offhook/contract/keys.ts';
-import { KEY_PREFIX, MAX_API_KEYS } from '@offhook/contract/keys.ts';
+import { CALL_SCOPES, KEY_PREFIX, MAX_API_KEYS } from '@offhook/contract/keys.ts';
 import { randomBytes } from '../../core/chance.ts';
 import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
@@ -48,6 +48,16 @@ function displayed(row: KeyRow): DisplayKey {
     expires_at: rfc3339OrNull(row.expires_at),
     last_used_at: rfc3339OrNull(row.last_used_at),
   };
+}
+
+/** Throws `invalid_request` for a key that is limited to some queues and needs its extensions named, too. */
+function checkReach({ scopes, queues, extensions }: Pick<KeyRow, 'scopes' | 'queues' | 'extensions'>): void {
+  const scope = scopes.find((one) => CALL_SCOPES.has(one));
+  if (queues === null || extensions !== null || scope === undefined) return;
+  throw new ServiceError(
+    'invalid_request',
+    say`extensions: ${scope} of a key limited to queues needs named extensions; an empty list means none`,
+  );
 }
 
 export class ApiKeys implements Authenticator {
@@ -171,6 +181,7 @@ export class ApiKeys implements Authenticator {
         extensions: wanted.extensions === undefined ? row.extensions : wanted.extensions,
         expires_at: wanted.expires_at === undefined ? row.expires_at : this.#expiry(wanted.expires_at),
       };
+      if (reach.some((field) => field !== undefined)) checkReach(next);
       await this.#store.replace(next, this.#entry(actor, 'api_key.changed', next)(id));
       // It may have been used while the change was written.
       this.#changed({ ...next, last_used_at: this.#byId.get(id)?.last_used_at ?? null });
@@ -305,6 +316,7 @@ export class ApiKeys implements Authenticator {
   }
   async #add(actor: Actor, wanted: NewApiKey & Pick<KeyRow, 'board'>): Promise<{ row: KeyRow; key: string }> {
     this.#check(wanted, null);
+    checkReach(wanted);
     if (this.#byId.size >= MAX_API_KEYS) {
       throw new ServiceError('limit_reached', say`a site has at most ${MAX_API_KEYS} API keys; revoke one`);
     }

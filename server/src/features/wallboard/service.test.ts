@@ -74,7 +74,7 @@ async function rig(t: TestContext, options: { zone?: string; now?: number; befor
   const host = await hostFixture({
     authenticator: {
       authenticate: async (token) => {
-        const [, wall, queues] = /^key-(wall-)?(.*)$/.exec(token) ?? [];
+        const [, wall, queues] = /^key-(wall-|agents-)?(.*)$/.exec(token) ?? [];
         if (queues === undefined) return fixtureAuthenticator.authenticate(token);
         const supervisor = await fixtureAuthenticator.authenticate('token-supervisor');
         const scopes: Scope[] = wall ? ['queues:read', 'agents:read'] : ['queues:read'];
@@ -84,7 +84,7 @@ async function rig(t: TestContext, options: { zone?: string; now?: number; befor
           scopes: queues === 'calls' ? (['calls:read'] as const) : scopes,
           queues: queues.split('+'),
           extensions: null,
-          ...(wall && { board: { id: 1, callers: 'full' as const } }),
+          ...(wall === 'wall-' && { board: { id: 1, callers: 'full' as const } }),
         };
         return { ...supervisor!, extension: '', person_id: -1, key };
       },
@@ -263,12 +263,13 @@ test('wallboard - an agent reads itself among the agents, a supervisor all', asy
     ['1003'],
   );
 });
-test('wallboard - a display reads figures of its queues of today, and none of agents, which count all their queues', async (t) => {
+test('wallboard - a display reads figures of its queues of today, and none of agents, which count all their queues; nor does a key of some queues', async (t) => {
   const story = [emitted.loggedIn(at(-1), '1003'), emitted.ready(at(-1), '1003', 'support'), ...visits()];
   const { read, get } = await rig(t, { before: story });
   assert.equal((await read()).agents.length, 1);
   const shown = await read('', 'key-wall-support');
   assert.deepEqual([shown.queues.map((one) => one.queue), shown.agents], [['support'], []]);
+  assert.deepEqual((await read('', 'key-agents-support')).agents, []);
   for (const [url, status] of [
     ['/api/v1/queues/support/stats?interval=900', 200],
     ['/api/v1/queues/support/stats?day=2026-10-01', 403],

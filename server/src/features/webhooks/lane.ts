@@ -210,18 +210,18 @@ export class Lane {
     }
     const { head } = line;
     const early = head?.seq === row.seq ? waitOf(head, this.#deps.clock.now()) : 0;
-    if (early <= 0) return this.#attempt(row, line);
+    if (early <= 0) return this.#attempt(row, line, heard);
     await this.#loop.rest((signal) => this.#deps.clock.sleep(early, signal));
     return false;
   }
-  async #attempt(row: JournalRow, line: Line): Promise<boolean> {
+  async #attempt(row: JournalRow, line: Line, { shown }: Hearing): Promise<boolean> {
     const head = line.head?.seq === row.seq ? line.head : null;
     const { settings } = this.#hook;
     const before = this.#releases;
     const id = idOf(row);
     const at = this.#deps.clock.now();
     const { transport, agent } = this.#deps;
-    const message = { id, body: row.json, at, agent };
+    const message = { id, body: shown(row.json), at, agent };
     const { ok, ...result } = await post(transport, settings, message, this.#loop.broken);
     // An aborted attempt, or one at a replaced address, has no result.
     if (!ok && (this.#loop.broken.aborted || this.#hook.settings.url !== settings.url)) return false;

@@ -1,3 +1,4 @@
+import { cutEnvelope, cutOf } from '../../rights/display.ts';
 import type { KeyRights, Principal } from '../../rights/rights.ts';
 import { EVERYONE } from '../../rights/topics.ts';
 import type { Directory } from '../../ports/directory.ts';
@@ -64,12 +65,14 @@ export interface Hearing {
   readonly names: ReadonlySet<string>;
   /** As `Reader.bounds`. */
   readonly bounds: Bounds;
+  /** The JSON of an envelope as its owner may see it. */
+  readonly shown: (json: string) => string;
 }
 /** Events for this owner's webhook, computed again when the owner or the topics change; null if the owner is gone. */
 export function createSubscription(find: FindOwner) {
   let owner: Owner | null = null;
   let topics: readonly string[] = [];
-  let heard: Hearing = { names: new Set(), bounds: NO_BOUNDS };
+  let heard: Hearing = { names: new Set(), bounds: NO_BOUNDS, shown: (json) => json };
   return (of: { readonly owner: number; readonly topics: readonly string[] }): Hearing | null => {
     const now = find(of.owner);
     if (now === null) return null;
@@ -78,10 +81,12 @@ export function createSubscription(find: FindOwner) {
       ({ topics } = of);
       const each = hearingsOf(now, topics);
       const names = each.flatMap((one) => one.names);
+      const cut = cutOf(now.principal);
       // A webhook without any topic does not receive the engine's events either.
       heard = {
         names: new Set(names.length === 0 ? [] : [...names, EVERYONE]),
         bounds: boundsOf(each),
+        shown: (json) => (cut === null ? json : cutEnvelope(cut, json)),
       };
     }
     return heard;

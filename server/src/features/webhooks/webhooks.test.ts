@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
 import { RETRY_SECONDS } from '@offhook/contract/webhooks.ts';
 import { ok, silence, startSink, status } from '../../../test/support/webhook-sink.ts';
 import type { Received } from '../../../test/support/webhook-sink.ts';
@@ -188,6 +189,43 @@ test('webhooks - a key receives its objects only; its rights are checked for eve
   assert.deepEqual(
     entries.map((e) => e.detail['reason']),
     ['no_owner'],
+  );
+});
+
+test('webhooks - a key limited to queues receives events of agents without other queues', async (t) => {
+  const rig = await webhooksRig(t);
+  await using sink = await startSink();
+  const key: KeyRights = {
+    id: 4,
+    name: 'crm',
+    scopes: ['agents:read', 'webhooks:manage'],
+    queues: ['sales'],
+    extensions: null,
+  };
+  rig.keys.set(4, key);
+  const wanted = { url: sink.url, types: null, enabled: true, description: '', topics: ['agents'] };
+  const { webhook } = await rig.webhooks.service.create(keyActor(key), wanted);
+  rig.journal.append(
+    ['support', 'sales'].map((queue) => {
+      const call_id = `call-${queue}`;
+      const data = { extension: '1003', queue, call_id, agent: { queue, call_id, offer_id: null } };
+      const event = { type: 'agent.talking', subject: 'agents/1003', at: rig.clock.now(), observed: 'live' };
+      return { ...event, data } as unknown as DomainEvent;
+    }),
+  );
+  await until('both', () => rig.one(webhook.id).cursor === 2);
+  const none = { queue: null, call_id: null, offer_id: null };
+  assert.deepEqual(
+    sink.received.map(({ body }) => (JSON.parse(body) as { data: object }).data),
+    [
+      { extension: '1003', queue: '', call_id: '', agent: none },
+      {
+        extension: '1003',
+        queue: 'sales',
+        call_id: 'call-sales',
+        agent: { queue: 'sales', call_id: 'call-sales', offer_id: null },
+      },
+    ],
   );
 });
 
