@@ -59,7 +59,7 @@ export const ContactsQuery = z.object({
   limit: wholeNumber(1, 10_000).optional(),
   cursor: z
     .string()
-    .regex(/^\d{1,20}$/, 'must be a cursor of this list')
+    .regex(/^\d{1,20}(?:\.[\w-]{16})?$/, 'must be a cursor of this list')
     .describe('`next_cursor` of the page before.')
     .optional(),
   offset: wholeNumber(0, 1_000_000).optional().meta(OLD_OFFSET),

@@ -28,11 +28,23 @@ export interface ContactsBody {
   etag(seen?: Objects): string;
   /**
    * The contacts in `seen` (null for all), or the part of them that the query requests, as the pieces of one text. The buffers
-   * must not be written to. Throws `invalid_request` for an offset beside a cursor.
+   * must not be written to. Throws `invalid_request` for an offset beside a cursor, and for a cursor of another search.
    */
   body(query?: ContactsQuery, seen?: Objects): readonly Buffer[];
 }
 
+/**
+ * Cursor of the page that ends with this extension, valid only with the same `q`. Without a filter it is the extension
+ * alone. It names no secret, so it is not signed, and every node and life of the service accepts it.
+ */
+const cursorOf = (extension: string, q: string): string =>
+  q === '' ? extension : `${extension}.${hash('sha256', q, 'base64url').slice(0, 16)}`;
+/** The extension at the end of the page before. Throws `invalid_request` for a cursor of another search. */
+function afterOf(cursor: string, q: string): string {
+  const extension = cursor.split('.', 1)[0]!;
+  if (cursor === cursorOf(extension, q)) return extension;
+  throw new ServiceError('invalid_request', 'cursor: must be a cursor of this list');
+}
 /** By length, then by character: for extensions, which are digits, the order of their numbers. */
 const byExtension = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : Number(a > b));
 
@@ -149,13 +161,14 @@ export function createContactsBody(directory: Directory, live: LiveView, started
       if (cursor !== undefined && offset > 0) {
         throw new ServiceError('invalid_request', 'offset: cannot be used with cursor');
       }
+      const after = cursor === undefined ? undefined : afterOf(cursor, q);
       refresh();
       const isWhole = q === '' && limit === undefined && offset === 0 && cursor === undefined;
       if (seen === null && isWhole) return (whole ??= wholeBody());
       const who = seen === null ? null : new Set(seen);
       const most = limit ?? items.length;
-      const { total, found } = matching({ items, texts }, q, who, { limit: most + 1, offset, after: cursor });
-      const { page, next_cursor } = pageOf(found, most, ({ person }) => person.extension);
+      const { total, found } = matching({ items, texts }, q, who, { limit: most + 1, offset, after });
+      const { page, next_cursor } = pageOf(found, most, ({ person }) => cursorOf(person.extension, q));
       return [Buffer.from(`${head(total, next_cursor)}${page.map((item) => item.json).join(',')}]}`)];
     },
   };

@@ -225,10 +225,30 @@ test('contacts - pages by cursor hold everybody once, whoever comes and goes bet
   assert.deepEqual([last.contacts.map((c) => c.extension), last.next_cursor], [['1006'], null]);
   assert.deepEqual([last.total, (await list()).next_cursor], [5, null]);
   assert.deepEqual(await extensions('?cursor=9999'), []);
-  assert.deepEqual((await list('?q=100&limit=1&cursor=1003')).next_cursor, '1005');
   const both = await get('?cursor=1003&offset=1');
   assert.equal(both.statusCode, 400);
   assert.match(both.body, /offset: cannot be used with cursor/);
+});
+
+test('contacts - a cursor is valid only with the search that it came from', async (t) => {
+  const { list, extensions, get } = await rig(t);
+  const whole = (await list('?limit=2')).next_cursor!;
+  const found = (await list('?q=100&limit=2')).next_cursor!;
+  assert.deepEqual(await extensions(`?q=100&limit=9&cursor=${found}`), ['1003', '1004', '1005', '1006']);
+  for (const query of [
+    `q=100&cursor=${whole}`,
+    `q=1&cursor=${found}`,
+    `cursor=${found}`,
+    `cursor=${found.slice(0, -1)}`,
+  ]) {
+    const refused = await get(`?limit=2&${query}`);
+    const { code, detail } = refused.json<{ code: string; detail: string }>();
+    assert.deepEqual(
+      [refused.statusCode, code, detail],
+      [400, 'invalid_request', 'cursor: must be a cursor of this list'],
+      query,
+    );
+  }
 });
 
 test('contacts - limit and offset cut the list, total does not', async (t) => {
