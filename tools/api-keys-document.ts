@@ -37,7 +37,14 @@ curl -s http://127.0.0.1:8080/api/v1/api-keys -H "Authorization: Bearer $TOKEN" 
   -d '{"name":"wallboard","scopes":["queues:read","agents:read"],"queues":["sales"]}'
 \`\`\`
 
-The answer has the \`key\` (\`ohk_…\`), which is shown only this once. A request carries it in place of a token:
+This needs a session that was signed in with a password or confirmed within the last five minutes; otherwise the answer is 403 \`confirmation_required\`. Confirm the session, with \`otp\` too if the second factor is on, and repeat the request:
+
+\`\`\`sh
+curl -s http://127.0.0.1:8080/api/v1/session/confirm -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
+  -d '{"password":"…"}'
+\`\`\`
+
+The answer of the first request has the \`key\` (\`ohk_…\`), which is shown only this once. A request carries it in place of a token:
 
 \`\`\`sh
 curl -s http://127.0.0.1:8080/api/v1/queues -H "Authorization: Bearer $KEY"

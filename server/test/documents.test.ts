@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { CallSettings } from '@offhook/contract/call-settings.ts';
 import { ContactsQuery } from '@offhook/contract/extensions.ts';
 import { HistoryQuery } from '@offhook/contract/history.ts';
+import { CLOSE_CODES, ClientFrame, ServerFrame } from '@offhook/contract/stream.ts';
 import { contractDocument } from '../../tools/contract-documents.ts';
 
 interface Operation {
@@ -42,4 +43,21 @@ test('documents - what is wrong with a value is said in words, not as an express
     const text = fs.readFileSync(new URL(`../../contract/${name}`, import.meta.url), 'utf8');
     assert.doesNotMatch(text, /\.regex\(\s*\/[^\n]*\/u?\s*,?\s*\)/, name);
   }
+});
+
+test('documents - wire.md has every frame and close code of the WebSocket', () => {
+  const text = fs.readFileSync(new URL('../../docs/wire.md', import.meta.url), 'utf8');
+  const frames = [...text.matchAll(/^\| (`[^|]*`) \| (?:server|client|both) \|/gm)].map(
+    ([, names]) => names!,
+  );
+  for (const { shape } of [...ServerFrame.options, ...ClientFrame.options]) {
+    const name = `\`${shape.op.value}\``;
+    assert.ok(
+      frames.some((names) => names.split(' / ').includes(name)),
+      name,
+    );
+  }
+  const codes = /^Close codes: .*$/m.exec(text)?.[0] ?? '';
+  for (const code of [1009, ...Object.values(CLOSE_CODES)])
+    assert.ok(codes.includes(String(code)), `${code}`);
 });
