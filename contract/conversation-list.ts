@@ -113,7 +113,9 @@ export const ConversationChangesReply = z.object({
   more: z.boolean().describe('Whether to request again at once; also possible in an empty reply.'),
 });
 
-export const NewNote = z.strictObject({ text: text(1, 2_000) });
+export const NewNote = z.strictObject({
+  text: text(1, 2_000).refine((note) => note.trim() !== '', 'must have a text'),
+});
 export const NoteReply = z.object({ success: z.literal(true), note: ConversationNote });
 export const NotePath = ConversationId.extend({
   note: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a note'),

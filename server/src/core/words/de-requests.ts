@@ -102,6 +102,7 @@ export const requests: Readonly<Record<string, string>> = {
   'must name each scope once': 'darf jeden Bereich nur einmal nennen',
   'must be the id of an API key': 'muss die Kennung eines API-Schlüssels sein',
   'must be the id of a session': 'muss die Kennung einer Sitzung sein',
+  'must have a text': 'muss einen Text haben',
   'must have a text; use null for none': 'muss einen Text haben; für keinen gilt null',
   'must be a number': 'muss eine Nummer sein',
   'must be an id': 'muss eine Kennung sein',

@@ -99,6 +99,7 @@ export const requests: Readonly<Record<string, string>> = {
   'must name each scope once': 'her kapsamı bir kez içermeli',
   'must be the id of an API key': 'bir API anahtarının numarası olmalı',
   'must be the id of a session': 'bir oturumun numarası olmalı',
+  'must have a text': 'bir metin içermeli',
   'must have a text; use null for none': 'bir metin içermeli; hiçbiri için null kullanın',
   'must be a number': 'bir numara olmalı',
   'must be an id': 'bir kimlik numarası olmalı',

@@ -182,6 +182,7 @@ test('conversation notes - the same by command, and errors name the field', asyn
   const wrong: readonly (readonly [string, object, string])[] = [
     ['notes', {}, 'text'],
     ['notes', { text: '' }, 'text'],
+    ['notes', { text: ' \n\t ' }, 'text: must have a text'],
     ['notes', { text: 'x'.repeat(2_001) }, 'text'],
     ['notes', { text: 'a\u0000b' }, 'text'],
     ['notes', { text: 7 }, 'text'],
