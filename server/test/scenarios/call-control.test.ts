@@ -148,15 +148,30 @@ describe('call control', () => {
     const third = await colleague.incoming();
     third.ring();
     await doneBy(site(), consult, 'call.ringing');
+    const movesRefused = async (): Promise<void> => {
+      for (const [verb, body] of [
+        ['transfer', { kind: 'blind', to: '1002' }],
+        ['park', {}],
+        ['hold', {}],
+      ] as const)
+        await assert.rejects(
+          ask(site(), zoe, `/${call}/${verb}`, body),
+          refusal(409, 'wrong_call_state'),
+          verb,
+        );
+    };
+    await movesRefused();
     await third.answer();
     const joined = await doneBy(site(), consult, 'call.joined');
     assert.equal((joined.data['leg'] as { extension: string }).extension, '1011');
     assert.equal((await doneBy(site(), consult, 'operation.completed')).data['state'], 'succeeded');
+    await movesRefused();
     third.play('tone');
     await agent.hears(20);
     const { operation: swap } = await ask(site(), zoe, `/${call}/transfer/swap`);
     await doneBy(site(), swap, 'call.retrieved');
     await agent.hears(20);
+    await movesRefused();
     const { operation: complete } = await ask(site(), zoe, `/${call}/transfer/complete`);
     const transferred = await doneBy(site(), complete, 'call.transferred');
     assert.deepEqual([transferred.data['kind'], transferred.data['by']], ['attended', '1003']);

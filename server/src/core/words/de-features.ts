@@ -194,7 +194,8 @@ export const features: Readonly<Record<string, string>> = {
     'dieser Anruf wird nach der Regel aufgenommen; halten Sie die Aufnahme stattdessen an',
   '{0} did not answer': '{0} hat nicht geantwortet',
   'the transfer is {0}': 'die Weiterleitung ist {0}',
-  'an attended transfer of this leg is under way': 'eine Weiterleitung mit Rücksprache dieses Zweigs läuft',
+  'an attended transfer of this leg is under way; complete or cancel it first':
+    'eine Weiterleitung mit Rücksprache dieses Zweigs läuft; schließen Sie sie zuerst ab oder brechen Sie sie ab',
   'to: a parking number can only be the target of a blind transfer':
     'to: eine Parknummer nimmt nur Weiterleitungen ohne Rücksprache',
   'a display key can read its own board only': 'einer Anzeige wird nur ihre Tafel gezeigt',

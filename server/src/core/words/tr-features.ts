@@ -178,7 +178,8 @@ export const features: Readonly<Record<string, string>> = {
     'bu çağrı kural gereği kaydediliyor; onun yerine duraklatın',
   '{0} did not answer': '{0} yanıt vermedi',
   'the transfer is {0}': 'aktarımın durumu: {0}',
-  'an attended transfer of this leg is under way': 'bu ayağın danışmalı aktarımı sürüyor',
+  'an attended transfer of this leg is under way; complete or cancel it first':
+    'bu ayağın danışmalı aktarımı sürüyor; önce onu tamamlayın ya da iptal edin',
   'to: a parking number can only be the target of a blind transfer':
     'to: park numarası yalnızca doğrudan aktarım alır',
   'a display key can read its own board only': 'bir ekrana yalnızca kendi panosu gösterilir',

@@ -379,6 +379,29 @@ test('calls - an attended transfer from the consult to its end, as a resource', 
     facts();
     return (await answer).status;
   };
+  const movesRefused = async () => {
+    const before = rig.asked.length;
+    for (const [verb, body] of [
+      ['transfer', { kind: 'attended', to: '1006' }],
+      ['transfer', { kind: 'blind', to: '1006' }],
+      ['transfer', { kind: 'blind', to: '700' }],
+      ['park', {}],
+      ['hold', {}],
+      ['retrieve', {}],
+    ] as const) {
+      const { status, body: refused } = await rig.post(PERSON, `/${call}/${verb}`, body);
+      assert.deepEqual(
+        [status, refused.code, refused['detail']],
+        [
+          409,
+          'wrong_call_state',
+          'an attended transfer of this leg is under way; complete or cancel it first',
+        ],
+        `${verb} ${JSON.stringify(body)}`,
+      );
+    }
+    assert.equal(rig.asked.length, before);
+  };
   assert.equal(await state(), 'not_found');
   assert.equal((await rig.post(PERSON, `/${call}/transfer/complete`)).status, 404);
   const consult = rig.post(PERSON, `/${call}/transfer`, { kind: 'attended', to: '1001' });
@@ -395,6 +418,7 @@ test('calls - an attended transfer from the consult to its end, as a resource', 
   const transfer = begun.body['transfer'] as unknown as { state: string; id: string };
   assert.equal(transfer.state, 'calling');
   assert.equal((await rig.post(PERSON, `/${call}/transfer/swap`)).body.code, 'wrong_call_state');
+  await movesRefused();
   rig.scene.created('3', { endpoint: '1001', of: '1' });
   rig.scene.state('3', 'ringing');
   rig.scene.state('3', 'up');
@@ -402,14 +426,14 @@ test('calls - an attended transfer from the consult to its end, as a resource', 
   rig.scene.enter('c2', 'l2');
   assert.equal(await state(), 'consulting');
   await until('the consult succeeded', () => rig.outcomes().length === 1);
-  const again = await rig.post(PERSON, `/${call}/transfer`, { kind: 'attended', to: '1006' });
-  assert.equal(again.body.code, 'wrong_call_state');
+  await movesRefused();
   const swapped = await end('swap', () => {
     rig.scene.leave('c1', '1');
     rig.scene.enter('b1', '1');
     held(false);
   });
   assert.deepEqual([swapped, await state()], [200, 'swapped']);
+  await movesRefused();
   const completed = await end('complete', () =>
     rig.scene.send({
       type: 'transfer.attended',
@@ -470,6 +494,11 @@ test('calls - a consultation without an answer fails, and one can be canceled', 
       'calls.transfer-cancel,succeeded,',
     ],
   );
+  const before = rig.asked.length;
+  const blind = rig.post(PERSON, `/${call}/transfer`, { kind: 'blind', to: '1001' });
+  await until('the call is transferred', () => rig.asked.length > before);
+  rig.scene.hangup('1');
+  assert.equal((await blind).body.code, 'call_gone', 'after the end of both it was sent');
 });
 
 test('calls - bad input is refused before anything reaches the engine', async (t) => {

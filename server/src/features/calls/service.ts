@@ -58,8 +58,8 @@ export interface CallControl {
 
 export function createCallControl(deps: CallControlDeps): CallControl {
   const placing = new Placing(deps);
-  const steering = new Steering(deps);
   const transfers = new Transfers(deps);
+  const steering = new Steering(deps, (leg) => transfers.checkNone(leg));
   const busy: Busy = new Set();
   const recorders: Busy = new Set();
   const alone = (actor: Actor, verb: string, id: string, plan: () => Promise<Plan> | Plan) =>

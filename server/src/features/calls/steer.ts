@@ -82,9 +82,18 @@ export async function unhold(
 
 export class Steering {
   readonly #deps: CallControlDeps;
+  readonly #checkUnconsulted: (leg: LiveLeg) => void;
 
-  constructor(deps: CallControlDeps) {
+  /** `checkUnconsulted` throws `wrong_call_state` during an attended transfer of the leg. */
+  constructor(deps: CallControlDeps, checkUnconsulted: (leg: LiveLeg) => void) {
     this.#deps = deps;
+    this.#checkUnconsulted = checkUnconsulted;
+  }
+  /** As `talking`; throws also during an attended transfer, in which the side beside the leg may be the consulted one. */
+  async #talking(actor: Actor, id: string, leg_id: string | undefined): Promise<Talking> {
+    const at = await talking(this.#deps, actor, id, leg_id);
+    this.#checkUnconsulted(at.leg);
+    return at;
   }
   hangup(actor: Actor, id: string, choice: LegChoice): Plan {
     const { engine, live, clock, tell } = this.#deps;
@@ -124,7 +133,7 @@ export class Steering {
   }
   async blindTransfer(actor: Actor, id: string, { to, leg_id }: TransferRequest): Promise<Plan> {
     const { engine, live, guard } = this.#deps;
-    const at = await talking(this.#deps, actor, id, leg_id);
+    const at = await this.#talking(actor, id, leg_id);
     checkSlot(this.#deps, actor, to, nodeOf(at.leg.id));
     const destination = await guard.admit(actor, at.leg.extension ?? actor.caller.username, to);
     if (this.#deps.isLot(to)) return this.#toLot(at, to);
@@ -152,7 +161,7 @@ export class Steering {
   }
   async hold(actor: Actor, id: string, choice: LegChoice): Promise<Plan> {
     const { engine, live } = this.#deps;
-    const at = await talking(this.#deps, actor, id, choice.leg_id);
+    const at = await this.#talking(actor, id, choice.leg_id);
     const { leg, side } = at;
     if (leg.state === 'held') throw wrongState('the other side is on hold already');
     const other = side.leg === null ? undefined : live.leg(side.leg);
@@ -173,7 +182,7 @@ export class Steering {
     const call = live.call(id);
     const mine = call?.legs.some((leg) => leg.id === wanted.leg_id) || (call && hasOwn(actor, call));
     if (parkedIn(live, call) !== undefined && !mine) return null;
-    const at = await talking(this.#deps, actor, id, wanted.leg_id);
+    const at = await this.#talking(actor, id, wanted.leg_id);
     if (!at.leg.held_here) {
       throw wrongState(
         at.leg.held ? 'the call is held at the device; retrieve it there' : 'nobody is on hold',
@@ -190,7 +199,7 @@ export class Steering {
     };
   }
   async park(actor: Actor, id: string, choice: LegChoice): Promise<Plan> {
-    const at = await talking(this.#deps, actor, id, choice.leg_id);
+    const at = await this.#talking(actor, id, choice.leg_id);
     const { parked, ...plan } = this.#parkPlan(at);
     return {
       ...plan,

@@ -13,6 +13,7 @@ import type { ChannelId } from '@offhook/contract/ids.ts';
 import { callsOf, reaches } from '../../rights/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
+import type { LiveLeg } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';
 import { gone, wrongState } from './deps.ts';
@@ -57,16 +58,21 @@ export class Transfers {
   constructor(deps: CallControlDeps) {
     this.#deps = deps;
   }
+  /** Throws `wrong_call_state` during an attended transfer of this leg: only the commands below may move its sides. */
+  checkNone(leg: LiveLeg): void {
+    for (const t of this.#kept.values()) {
+      if (t.leg_id !== leg.id || t.over !== null) continue;
+      if (this.#stateOf(t) !== 'canceled')
+        throw wrongState('an attended transfer of this leg is under way; complete or cancel it first');
+      t.over = 'canceled';
+    }
+  }
   /** Holds the other side and calls the new one. */
   async consult(actor: Actor, id: string, { to, leg_id }: TransferRequest): Promise<Plan> {
     const { engine, live, guard, clock } = this.#deps;
     const at = await talking(this.#deps, actor, id, leg_id);
     const { call, leg, side } = at;
-    for (const t of this.#kept.values()) {
-      if (t.leg_id !== leg.id || t.over !== null) continue;
-      if (this.#stateOf(t) !== 'canceled') throw wrongState('an attended transfer of this leg is under way');
-      t.over = 'canceled';
-    }
+    this.checkNone(leg);
     checkSlot(this.#deps, actor, to, nodeOf(leg.id));
     if (this.#deps.isLot(to)) {
       throw new ServiceError(
@@ -206,10 +212,12 @@ export class Transfers {
   }
   #stateOf(t: Kept): CallTransfer['state'] {
     if (t.over !== null) return t.over;
-    if (this.#deps.live.leg(t.leg_id) === undefined) return 'canceled';
+    const leg = this.#deps.live.leg(t.leg_id);
+    if (leg === undefined) return 'canceled';
     const beside = this.#deps.live.beside(t.leg_id)?.leg ?? null;
     if (beside !== null && beside !== t.other) return 'consulting';
-    if (beside === null) return 'calling';
+    // A side that is no leg is beside the leg again once the hold has ended.
+    if (beside === null && (t.other !== null || leg.held)) return 'calling';
     return this.#newSides(t) > 0 ? 'swapped' : 'canceled';
   }
   #shown(t: Kept): CallTransfer {
