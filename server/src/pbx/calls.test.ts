@@ -241,6 +241,26 @@ test('pbx calls - hold and retrieve are each published once', () => {
   assert.deepEqual(types(scene.published), ['call.held', 'call.retrieved']);
 });
 
+test('pbx calls - a hold ends with the held side once the holder talks to another person, without an event of the engine', () => {
+  for (const talksOn of [true, false]) {
+    const scene = new Scene();
+    talking(scene);
+    scene.published.length = 0;
+    scene.send({ type: 'channel.held', id: chan('1'), held: true });
+    if (talksOn) {
+      scene.created('3', { endpoint: '1003', of: '1', state: 'up' });
+      scene.enter('consult', '3');
+      scene.enter('consult', '1');
+      assert.equal(scene.view.leg(chan('1'))?.state, 'held');
+    }
+    scene.hangup('2');
+    assert.equal(scene.view.leg(chan('1'))?.held, !talksOn);
+    scene.hangup('1');
+    const holds = types(scene.published).filter((type) => /held|retrieved/.test(type));
+    assert.deepEqual(holds, talksOn ? ['call.held', 'call.retrieved'] : ['call.held']);
+  }
+});
+
 test('pbx calls - a blind transfer stays one call', () => {
   const scene = new Scene();
   talking(scene);

@@ -14,12 +14,13 @@ import {
   ownerChanged,
   relink,
 } from './calls.ts';
+import { legBeside } from './leg-beside.ts';
 import { isConnected, isHeld, legState, setChannel } from './leg-state.ts';
 import { legLeft, tellLeg } from './legs.ts';
 import { cancelOffersOf, closeVisitOf } from './queues.ts';
 import { freeSlot } from './slots.ts';
 import { addTo, takeFrom } from './state.ts';
-import type { Channel, State, Turn } from './state.ts';
+import type { Call, Channel, State, Turn } from './state.ts';
 
 const NO_DIGITS: Channel['digits'] = Object.freeze({ in: 0, out: 0 });
 export function createChannel(s: State, t: Turn, described: EngineChannel): void {
@@ -37,6 +38,7 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
     bridge: null,
     holding: false,
     held: false,
+    held_in: null,
     held_here: false,
     recordings: 0,
     recording_paused: false,
@@ -177,9 +179,21 @@ export function channelHeld(s: State, t: Turn, id: ChannelId, held: boolean, by?
   const ch = s.channels.get(id);
   const field = by === 'operation' ? 'held_here' : 'held';
   if (ch === undefined || ch[field] === held) return;
-  const next = setChannel(s, t, ch, { [field]: held });
+  const held_in = field === 'held' ? { held_in: held ? ch.bridge : null } : {};
+  const next = setChannel(s, t, ch, { [field]: held, ...held_in });
   if (next.kind !== 'endpoint' || isHeld(next) === isHeld(ch)) return;
   tellLeg(s, t, held ? 'call.held' : 'call.retrieved', next);
+}
+/**
+ * Ends a hold whose held side is gone. The engine does not report this end: after the hold it moved the holder into another
+ * bridge, for an attended transfer, and the holder talks on to the consulted person.
+ */
+function endHoldsOfNobody(s: State, t: Turn, call: Call): void {
+  for (const id of call.channels) {
+    const ch = s.channels.get(id);
+    if (ch?.held !== true || ch.held_in === null || ch.held_in === ch.bridge) continue;
+    if (!s.bridges.has(ch.held_in) && legBeside(s, ch) !== null) channelHeld(s, t, id, false);
+  }
 }
 export function channelRecording(s: State, t: Turn, id: ChannelId, on: boolean): void {
   const ch = s.channels.get(id);
@@ -220,6 +234,8 @@ export function channelGone(s: State, t: Turn, id: ChannelId, code: number | nul
   if (ch.slot !== null)
     freeSlot(s, t, nodeOf(id), ch.slot, t.observed === 'resync' ? 'engine_lost' : 'hung_up');
   leaveCall(s, t, ch, code, text);
+  const call = ch.call === null ? undefined : s.calls.get(ch.call);
+  if (call !== undefined && ch.kind === 'endpoint') endHoldsOfNobody(s, t, call);
   s.leaving.delete(id);
   s.peers.delete(id);
   releaseChannel(s, t, ch);

@@ -42,6 +42,8 @@ export interface Channel extends Omit<EngineChannel, 'call'> {
   readonly holding: boolean;
   /** True while the device itself holds its other side. */
   readonly held: boolean;
+  /** Bridge in which that hold began; null without one, and for a hold that a snapshot showed. */
+  readonly held_in: BridgeId | null;
   /** True while an operation of the service holds its other side. */
   readonly held_here: boolean;
   /** Number of recordings that run at once. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { TransferReply } from '@offhook/contract/call-control.ts';
 import { CallsReply } from '@offhook/contract/calls.ts';
 import { ApiError } from '../support/api.ts';
 import type { Person } from '../support/api.ts';
@@ -185,6 +186,55 @@ describe('call control', () => {
     assert.equal(gist(await onlyCall(zoe)), 'out 1010 ANSWERED -');
     assert.equal(gist(await onlyCall(await site().person('1010'))), 'in 1003 ANSWERED -');
     assert.equal(gist(await onlyCall(await site().person('1011'))), 'in 1003 ANSWERED -');
+  });
+
+  test('attended transfer - the held party hangs up: it is over, and both others talk on', async () => {
+    await using own = await site().phone('1007');
+    await using other = await site().phone('1008');
+    await using colleague = await site().phone('1010');
+    const hanako = await site().person('1007');
+    const atOwn = await own.invite('1008');
+    const atOther = await other.incoming();
+    await atOther.answer();
+    await atOwn.answered();
+    const call = (
+      await until('the call', () =>
+        eventsOf(site(), 'call.answered').findLast((e) => String(e.data['extensions']) === '1007,1008'),
+      )
+    ).data['call_id'] as string;
+    const get = async (path: string): Promise<unknown> => {
+      const headers = { authorization: `Bearer ${hanako.token}` };
+      return (await fetch(`${site().base}/api/v1/calls${path}`, { headers })).json();
+    };
+    const state = async (): Promise<string> =>
+      TransferReply.parse(await get(`/${call}/transfer`)).transfer.state;
+    const { operation } = await ask(site(), hanako, `/${call}/transfer`, { kind: 'attended', to: '1010' });
+    const third = await colleague.incoming();
+    third.ring();
+    await third.answer();
+    await doneBy(site(), operation, 'operation.completed');
+    assert.equal(await state(), 'consulting');
+    await atOther.hangup();
+    await until('the transfer to be over', async () => (await state()) === 'canceled');
+    const { calls } = CallsReply.parse(await get(''));
+    assert.deepEqual(
+      calls.flatMap(({ legs }) => legs.map((leg) => [leg.extension, leg.state, leg.held])),
+      [
+        ['1007', 'connected', false],
+        ['1010', 'connected', false],
+      ],
+    );
+    for (const how of ['swap', 'complete', 'cancel'])
+      await assert.rejects(
+        ask(site(), hanako, `/${call}/transfer/${how}`),
+        refusal(409, 'wrong_call_state'),
+        how,
+      );
+    assert.equal(colleague.seen, 1, '1010 rings only once');
+    third.play('tone');
+    await atOwn.hears();
+    await atOwn.hangup();
+    await third.ended();
   });
 
   test('park, retrieve, pickup, digits, recording and blind transfer', async () => {

@@ -501,6 +501,54 @@ test('calls - a consultation without an answer fails, and one can be canceled', 
   assert.equal((await blind).body.code, 'call_gone', 'after the end of both it was sent');
 });
 
+test('calls - a consultation whose held party hangs up is canceled, and the own leg goes on with the new side', async (t) => {
+  const rig = await callsRig(t, { confirm_ms: 2_000 });
+  const call = rig.talk();
+  const { scene } = rig;
+  const consult = async (to: string) => {
+    const before = rig.asked.length;
+    const answer = rig.post(PERSON, `/${call}/transfer`, { kind: 'attended', to });
+    await until('the consult was asked for', () => rig.asked.length > before);
+    return { answer };
+  };
+  const { answer } = await consult('1001');
+  scene.send({ type: 'channel.held', id: chan('1'), held: true });
+  for (const half of ['l1', 'l2']) scene.created(half, { kind: 'local', pair: 'c', of: '1' });
+  scene.enter('c1', 'l1');
+  scene.leave('b1', '1');
+  scene.enter('c1', '1');
+  assert.equal((await answer).status, 200);
+  scene.created('3', { endpoint: '1001', of: '1' });
+  scene.state('3', 'up');
+  scene.enter('c2', '3');
+  scene.enter('c2', 'l2');
+  const cancel = rig.post(PERSON, `/${call}/transfer/cancel`);
+  await until('cancel was asked for', () => rig.asked.length === 2);
+  scene.leave('b1', '2');
+  scene.hangup('2');
+  assert.equal((await cancel).body.code, 'call_gone', 'at once, not after the time limit');
+  const shown = await rig.request(PERSON, 'GET', `/calls/${call}/transfer`);
+  assert.equal((shown.body['transfer'] as unknown as { state: string }).state, 'canceled');
+  const own = rig.live.leg(chan('1'));
+  assert.deepEqual([own?.state, own?.held], ['connected', false]);
+  for (const how of ['swap', 'complete', 'cancel'])
+    assert.equal((await rig.post(PERSON, `/${call}/transfer/${how}`)).body.code, 'wrong_call_state', how);
+  assert.equal(rig.asked.length, 2);
+  assert.deepEqual(
+    rig.published.map((e) => e.type).filter((type) => /held|left|retrieved/.test(type)),
+    ['call.held', 'call.left', 'call.retrieved'],
+  );
+  // The engine removes the internal pair; the leg may be transferred again.
+  scene.leave('c2', '3');
+  scene.leave('c1', 'l1');
+  scene.enter('c1', '3');
+  for (const half of ['l1', 'l2']) scene.hangup(half);
+  const again = await consult('1006');
+  assert.deepEqual(rig.asked.at(-1)!.args, [chan('1'), '1006', '1003']);
+  scene.hangup('1');
+  assert.equal((await again.answer).body.code, 'call_gone');
+});
+
 test('calls - bad input is refused before anything reaches the engine', async (t) => {
   const rig = await callsRig(t, { confirm_ms: 20 });
   rig.scene.device('1003', 'NOT_INUSE');

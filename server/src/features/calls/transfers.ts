@@ -16,7 +16,7 @@ import { say } from '../../core/said.ts';
 import type { LiveLeg } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';
-import { gone, wrongState } from './deps.ts';
+import { gone, isTaken, wrongState } from './deps.ts';
 import { CONFIRM_MS } from './perform.ts';
 import type { Plan } from './perform.ts';
 import { checkSlot } from './reach.ts';
@@ -146,7 +146,7 @@ export class Transfers {
       ],
       send: (action_id) => this.#deps.engine.swapConsult(t.leg_id, { action_id }),
       confirmed: () => this.#stateOf(t) === (from === 'consulting' ? 'swapped' : 'consulting'),
-      failed: () => (this.#stateOf(t) === 'canceled' || t.over !== null ? gone() : null),
+      failed: () => this.#goneIfOver(t),
       waitingFor: 'the sides to change',
     };
   }
@@ -162,7 +162,7 @@ export class Transfers {
       ],
       send: (action_id) => engine.completeConsult(t.leg_id, { action_id }),
       confirmed: (operationId) => live.ledTo(operationId).has('call.transferred'),
-      failed: () => (live.leg(t.leg_id) === undefined && t.over !== 'completed' ? gone() : null),
+      failed: () => (t.over === 'completed' ? null : this.#goneIfOver(t)),
       waitingFor: 'the call to be transferred',
     };
   }
@@ -175,7 +175,7 @@ export class Transfers {
       expects: [{ type: 'call.retrieved', leg: t.leg_id }],
       send: (action_id) => engine.cancelConsult(t.leg_id, { action_id }),
       confirmed: () => live.beside(t.leg_id)?.leg === t.other && this.#newSides(t) === 0,
-      failed: () => (live.leg(t.leg_id) === undefined ? gone() : null),
+      failed: () => this.#goneIfOver(t),
       waitingFor: 'the call to be as before',
     };
   }
@@ -185,13 +185,20 @@ export class Transfers {
   }
   onDomainEvent(event: DomainEvent): void {
     if (this.#kept.size === 0) return;
-    if (event.type !== 'call.transferred' && event.type !== 'call.ended' && event.type !== 'call.retrieved') {
+    if (
+      event.type !== 'call.transferred' &&
+      event.type !== 'call.ended' &&
+      event.type !== 'call.retrieved' &&
+      event.type !== 'call.left'
+    ) {
       return;
     }
     const id = event.data.call_id;
     for (const t of this.#kept.values()) {
       if (t.over !== null || (t.call_id !== id && this.#deps.live.call(t.call_id)?.id !== id)) continue;
       if (event.type === 'call.transferred' && event.data.kind === 'attended') t.over = 'completed';
+      // The end of the own leg may be that of a completed transfer, whose event follows.
+      else if (event.type === 'call.left' && this.#deps.live.leg(t.leg_id) === undefined) continue;
       else if (this.#stateOf(t) === 'canceled') t.over = 'canceled';
     }
   }
@@ -210,15 +217,25 @@ export class Transfers {
         .length ?? 0
     );
   }
+  /** True if the call has an answered leg that is not beside this one: the held side, or another leg in its place. */
+  #isHeld(leg: LiveLeg, beside: ChannelId | null): boolean {
+    const { legs = [] } = this.#deps.live.call(leg.call) ?? {};
+    return legs.some((one) => one.id !== leg.id && one.id !== beside && isTaken(one));
+  }
   #stateOf(t: Kept): CallTransfer['state'] {
     if (t.over !== null) return t.over;
     const leg = this.#deps.live.leg(t.leg_id);
     if (leg === undefined) return 'canceled';
     const beside = this.#deps.live.beside(t.leg_id)?.leg ?? null;
+    if (t.other !== null && beside !== t.other && !this.#isHeld(leg, beside)) return 'canceled';
     if (beside !== null && beside !== t.other) return 'consulting';
     // A side that is no leg is beside the leg again once the hold has ended.
     if (beside === null && (t.other !== null || leg.held)) return 'calling';
     return this.#newSides(t) > 0 ? 'swapped' : 'canceled';
+  }
+  #goneIfOver(t: Kept): ServiceError | null {
+    const state = this.#stateOf(t);
+    return state === 'canceled' || state === 'completed' ? gone() : null;
   }
   #shown(t: Kept): CallTransfer {
     return {
