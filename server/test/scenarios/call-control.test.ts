@@ -188,7 +188,7 @@ describe('call control', () => {
     assert.equal(gist(await onlyCall(await site().person('1011'))), 'in 1003 ANSWERED -');
   });
 
-  test('attended transfer - the held party hangs up: it is over, and both others talk on', async () => {
+  test('attended transfer - refused while the phone holds the call; over when the held party hangs up, and both others talk on', async () => {
     await using own = await site().phone('1007');
     await using other = await site().phone('1008');
     await using colleague = await site().phone('1010');
@@ -208,7 +208,21 @@ describe('call control', () => {
     };
     const state = async (): Promise<string> =>
       TransferReply.parse(await get(`/${call}/transfer`)).transfer.state;
-    const { operation } = await ask(site(), hanako, `/${call}/transfer`, { kind: 'attended', to: '1010' });
+    const attended = { kind: 'attended', to: '1010' };
+    const ofHold = (): string[] =>
+      eventsOf(site(), 'call.held', 'call.retrieved')
+        .filter((e) => e.data['call_id'] === call)
+        .map((e) => e.type);
+    await atOwn.hold();
+    await until('the hold of the phone', () => ofHold().length === 1);
+    await assert.rejects(
+      ask(site(), hanako, `/${call}/transfer`, attended),
+      refusal(409, 'wrong_call_state'),
+    );
+    assert.deepEqual(ofHold(), ['call.held'], 'the phone still holds the call');
+    await atOwn.retrieve();
+    await until('the end of that hold', () => ofHold().length === 2);
+    const { operation } = await ask(site(), hanako, `/${call}/transfer`, attended);
     const third = await colleague.incoming();
     third.ring();
     await third.answer();

@@ -312,7 +312,19 @@ test('calls - hold and retrieve: only a talking leg, only once, not a hold by th
   held(false, 'operation');
   assert.equal((await retrieve).status, 200);
   held(true);
-  assert.equal(await code('/retrieve'), 'wrong_call_state');
+  const attended = { kind: 'attended', to: '1001' };
+  for (const [verb, body] of [
+    ['retrieve', {}],
+    ['transfer', attended],
+  ] as const) {
+    const refused = (await rig.post(PERSON, `/${call}/${verb}`, body)).body;
+    assert.deepEqual(
+      [refused.code, refused['detail']],
+      ['wrong_call_state', 'the call is held at the device; retrieve it there'],
+      verb,
+    );
+  }
+  assert.equal(rig.asked.length, 2);
   assert.deepEqual(
     rig.published.flatMap((e) =>
       e.type === 'call.held' || e.type === 'call.retrieved' ? [[e.type, e.caused_by]] : [],
@@ -323,6 +335,12 @@ test('calls - hold and retrieve: only a talking leg, only once, not a hold by th
       ['call.held', undefined],
     ],
   );
+  held(true, 'operation');
+  const consult = rig.post(PERSON, `/${call}/transfer`, attended);
+  await until('the hold of the service ends', () => rig.asked.length === 3);
+  held(false, 'operation');
+  assert.equal((await consult).body.code, 'wrong_call_state', 'the device holds the call too');
+  assert.equal(rig.asked.length, 3);
 });
 
 test('calls - hold right after the answer is sent once the engine has moved the leg beside the other one', async (t) => {

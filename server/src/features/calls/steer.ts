@@ -66,6 +66,9 @@ export async function talking(
   if (side === undefined || !isTalking(leg)) throw wrongState('this leg is not talking to anyone now');
   return { call, leg, side };
 }
+/** Refusal of a command that would need the end of a hold by the device, which only the device can end. */
+export const heldAtDevice = (): ServiceError =>
+  wrongState('the call is held at the device; retrieve it there');
 /** Ends a hold by the service, because the engine cannot move a channel during a hold. */
 export async function unhold(
   { engine, live }: CallControlDeps,
@@ -184,9 +187,7 @@ export class Steering {
     if (parkedIn(live, call) !== undefined && !mine) return null;
     const at = await this.#talking(actor, id, wanted.leg_id);
     if (!at.leg.held_here) {
-      throw wrongState(
-        at.leg.held ? 'the call is held at the device; retrieve it there' : 'nobody is on hold',
-      );
+      throw at.leg.held ? heldAtDevice() : wrongState('nobody is on hold');
     }
     return {
       ...aboutLeg(at),

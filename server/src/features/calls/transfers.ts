@@ -20,7 +20,7 @@ import { gone, isTaken, wrongState } from './deps.ts';
 import { CONFIRM_MS } from './perform.ts';
 import type { Plan } from './perform.ts';
 import { checkSlot } from './reach.ts';
-import { aboutLeg, talking, unhold } from './steer.ts';
+import { aboutLeg, heldAtDevice, talking, unhold } from './steer.ts';
 
 interface Kept {
   readonly id: string;
@@ -73,6 +73,7 @@ export class Transfers {
     const at = await talking(this.#deps, actor, id, leg_id);
     const { call, leg, side } = at;
     this.checkNone(leg);
+    if (leg.held && !leg.held_here) throw heldAtDevice();
     checkSlot(this.#deps, actor, to, nodeOf(leg.id));
     if (this.#deps.isLot(to)) {
       throw new ServiceError(
@@ -93,6 +94,8 @@ export class Transfers {
       ],
       send: async (action_id) => {
         await unhold(this.#deps, at, action_id);
+        // The device may hold the call too, which only the end of the service's hold shows.
+        if (live.leg(leg.id)?.held === true) throw heldAtDevice();
         transfer = {
           id: action_id,
           call_id: call.id,
