@@ -308,7 +308,9 @@ export const EVENT_DATA = {
   'offer.rejected': Offer.describe(
     "The agent's device said busy, or ended the ringing before the queue's ring time was over.",
   ),
-  'offer.canceled': Offer.describe('The caller gave up, or another agent took the call.'),
+  'offer.canceled': Offer.describe(
+    'The caller gave up, or the call was answered elsewhere: another agent accepted it, or another person picked up this ring.',
+  ),
   'agent.logged_in': AgentRef.extend({ queue: z.string() }).describe('The agent became a member of a queue.'),
   'agent.logged_out': AgentRef.extend({ queue: z.string() }).describe(
     'The agent is no longer a member of a queue.',
@@ -330,7 +332,7 @@ export const EVENT_DATA = {
     'A device of the agent rings for a queue call.',
   ),
   'agent.talking': AgentRef.extend({ queue: z.string(), call_id: z.string() }).describe(
-    'The agent is connected in a queue call.',
+    'The agent is connected in a queue call: it accepted an offer, or it is a member of the queue and picked up the ring of another one, which gives no `offer.accepted`.',
   ),
   'agent.held': AgentRef.describe("The agent's queue call is on hold."),
   'agent.retrieved': AgentRef.describe("The agent's queue call is off hold again."),

@@ -5,6 +5,7 @@ import type { QueueMember } from '../ports/engine-state.ts';
 import type { AgentInput } from '../ports/live.ts';
 import { callOfTalk, isPaused, loggedOut, noteAgent, notReadyReason, touchAgent } from './agent-state.ts';
 import { memberKey } from './facts.ts';
+import { legOf } from './leg-beside.ts';
 import { refreshPresence } from './presence.ts';
 import { queueOf, touchQueue } from './queue-state.ts';
 import { secondsBetween } from './state.ts';
@@ -167,12 +168,17 @@ function forget(s: State, t: Turn, member: QueueMember): void {
   refreshShown(s, t, agent);
 }
 
+/** The agent's own member row in this queue. */
+export const memberIn = (s: State, extension: string, queue: string): QueueMember | undefined =>
+  s.agents.get(extension)?.members.find((row) => row.queue === queue);
+/** The offer's extension is connected: the offered member, or a member of the queue that picked up the ring. */
 export function beginTalk(s: State, t: Turn, offer: Offer): void {
   const { extension, queue, caller, agent } = offer;
   if (extension === null) return;
   const call = s.channels.get(caller)?.call ?? (offer.call as Talk['call']);
   const counted = s.queues.get(queue)?.members.get(offer.interface)?.in_call ?? false;
-  const place = { queue, interface: offer.interface, caller, agent, call };
+  const picked_up = offer.picked_up_by !== null;
+  const place = { queue, interface: offer.interface, picked_up, caller, agent, call };
   const open = s.talks.get(extension);
   const goesOn = open !== undefined && callOfTalk(s, open) !== call && hasLegIn(s, extension, open);
   const before = goesOn ? open : null;
@@ -248,7 +254,7 @@ function countTalk(s: State, t: Turn, member: QueueMember): void {
   if (member.in_call) {
     if (talk !== undefined && own && !talk.counted) s.talks.set(extension, { ...talk, counted: true });
     if (talk === undefined && t.observed === 'resync') foundTalking(s, t, member, extension);
-  } else if (own && !talksOn(talk) && companyOf(s, extension, talk) !== 'caller') {
+  } else if (own && !talk.picked_up && !talksOn(talk) && companyOf(s, extension, talk) !== 'caller') {
     if (talk.counted || (talk.uncounted && t.observed === 'resync')) endTalk(s, t, extension);
     else if (t.observed === 'resync') s.talks.set(extension, { ...talk, uncounted: true });
   }
@@ -295,6 +301,7 @@ function foundTalking(s: State, t: Turn, at: Pick<Talk, 'queue' | 'interface'>, 
   s.talks.set(extension, {
     queue: at.queue,
     interface: at.interface,
+    picked_up: known?.picked_up ?? false,
     caller: null,
     agent: leg.id,
     call: known?.call ?? leg.call,
@@ -311,11 +318,12 @@ export function closeResumed(s: State, t: Turn): void {
   for (const agent of s.agents.values()) {
     const { extension, members, resumed } = agent;
     if (resumed !== null && !s.talks.has(extension)) {
-      const { queue, transfer } = resumed;
+      const { queue, transfer, picked_up } = resumed;
       const call = callOfTalk(s, resumed);
       const row = members.find((m) => m.queue === queue);
-      // The engine counts no queue call for an agent whose call was joined with another, even while it talks.
-      if (transfer === 'joined' && talkingLeg(s, extension, call)?.call === call)
+      // The engine counts no queue call for an agent whose call was joined with another or that picked it up at another
+      // agent, even while it talks.
+      if ((transfer === 'joined' || picked_up) && talkingLeg(s, extension, call)?.call === call)
         foundTalking(s, t, { queue, interface: row?.interface ?? '' }, extension);
       else beginWrapUp(s, t, agent, resumed);
     }
@@ -327,17 +335,37 @@ export function closeResumed(s: State, t: Turn): void {
 }
 
 export function agentReleased(s: State, t: Turn, event: EngineEventOf<'agent.released'>): void {
-  const { queue, interface: iface } = event;
   const stays = event.reason === 'transfer';
-  const extension = s.queues.get(queue)?.members.get(iface)?.extension ?? talkerOf(s, queue, iface);
-  if (extension === null) return;
-  const talks = [...talksOf(s, extension)];
-  const isIt = (one: Talk): boolean => one.caller === event.caller || one.agent === event.agent;
-  const talk = talks.find(isIt) ?? talks[0];
-  if (talk?.queue !== queue || talk.interface !== iface || talksOn(talk)) return;
+  const found = releasedTalk(s, event);
+  if (found === undefined || talksOn(found.talk)) return;
+  const { extension, talk } = found;
   if (talk.transfer === null && (stays || companyOf(s, extension, talk) === 'other'))
     replaceTalk(s, extension, talk, { ...talk, transfer: 'unknown' });
   else endOrRemove(s, t, extension, talk, stays);
+}
+/** The engine names the offered member, also where another one picked up the ring and talked. */
+function releasedTalk(
+  s: State,
+  { queue, interface: iface, caller, agent }: EngineEventOf<'agent.released'>,
+): { readonly extension: string; readonly talk: Talk } | undefined {
+  const isIt = (one: Talk): boolean => one.caller === caller || one.agent === agent;
+  const isIn = (one: Talk | undefined): boolean => one?.queue === queue && one.interface === iface;
+  const member = s.queues.get(queue)?.members.get(iface)?.extension ?? talkerOf(s, queue, iface);
+  const own = member === null ? [] : [...talksOf(s, member)];
+  const known = own.find(isIt);
+  if (member !== null && known !== undefined)
+    return isIn(known) ? { extension: member, talk: known } : undefined;
+  const channel = s.channels.get(agent);
+  const picker = channel === undefined ? null : (legOf(s, channel)?.extension ?? null);
+  if (picker !== null && picker !== member) {
+    const talk = [...talksOf(s, picker)].find((one) => one.queue === queue && isIt(one));
+    if (talk !== undefined) return { extension: picker, talk };
+  }
+  // After a transfer, the engine names another caller than the talk, but one of the same call.
+  const [talk] = own;
+  const call = s.channels.get(caller)?.call ?? null;
+  if (member === null || talk === undefined || !isIn(talk)) return undefined;
+  return call === null || call === callOfTalk(s, talk) ? { extension: member, talk } : undefined;
 }
 /** Party that the agent talks to; `other` means that a transfer happened before the engine reported it. */
 function companyOf(s: State, extension: string, talk: Talk): 'caller' | 'other' | null {

@@ -19,6 +19,8 @@ export interface PublishedCall {
   customer: LegDisposition | null;
   /** The customer from the phonebook. */
   known: CallCustomer | null;
+  /** Extension that picked up its newest ring; absent if none did. */
+  picked_up_by?: string;
   /** Legs that an event named and none has reported as left, by id. */
   legs: Map<string, PublishedLeg['leg']>;
 }
@@ -51,6 +53,8 @@ export interface PublishedAgent {
   readonly talking_since: number | null;
   /** True when another party joined that call with another one and the agent is still in it. */
   readonly joined?: boolean;
+  /** True if it picked up the ring of that call at another agent. */
+  readonly picked_up?: boolean;
 }
 export type PublishedPresence = EventData<'presence.changed'>;
 export type PublishedSlot = EventData<'parking.slot_occupied'>;
@@ -245,8 +249,10 @@ function reduceCall(facts: OpenFacts, event: CallEvent): void {
   const customer = customerIn(event);
   if (customer !== null) call.customer = weightiest([call.customer, customer]);
   if (event.type === 'call.left') call.legs.delete(event.data.leg.leg_id);
-  else if (event.type === 'call.transferred') noteJoined(facts, call, event.data);
-  else call.legs.set(event.data.leg.leg_id, event.data.leg);
+  else if (event.type === 'call.transferred') {
+    if (event.data.kind === 'pickup' && event.data.by !== null) call.picked_up_by = event.data.by;
+    noteJoined(facts, call, event.data);
+  } else call.legs.set(event.data.leg.leg_id, event.data.leg);
 }
 function endCall(
   { calls, ended }: OpenFacts,
@@ -287,7 +293,14 @@ function reduceAgent(facts: OpenFacts, type: string, at: number, summary: AgentS
   const began = type === 'agent.talking';
   const talking_since = began ? at : talks ? (before?.talking_since ?? at) : null;
   const joined = talks && !began && before?.joined === true;
-  facts.agents.set(extension, { summary, talking_since, ...(joined ? { joined } : {}) });
+  const picker = facts.calls.get(summary.call_id ?? '')?.picked_up_by;
+  const picked_up = talks && (began ? picker === extension : before?.picked_up === true);
+  facts.agents.set(extension, {
+    summary,
+    talking_since,
+    ...(joined ? { joined } : {}),
+    ...(picked_up ? { picked_up } : {}),
+  });
 }
 /** Same rule as `callPassedOn` of the model. */
 function noteJoined(facts: OpenFacts, call: PublishedCall, data: EventData<'call.transferred'>): void {

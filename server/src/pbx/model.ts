@@ -38,6 +38,7 @@ import {
   offerAccepted,
   offerCreated,
   offerDialEnded,
+  offerPickedUp,
   offerTimeout,
   tellPlace,
 } from './queues.ts';
@@ -347,6 +348,7 @@ function pickedUp(s: State, t: Turn, event: EngineEventOf<'channel.picked_up'>):
   const by = s.channels.get(event.by);
   const target = s.channels.get(event.target);
   if (by === undefined || target === undefined || by.call === null || target.call === null) return;
+  offerPickedUp(s, target, by);
   const { id, merged } = joinByHand(s, t, target.call, by.call);
   transferred(s, t, id, 'pickup', by, target.extension ?? target.caller.number, merged);
 }

@@ -5,7 +5,7 @@ import { rfc3339 } from '../core/clock.ts';
 import type { EngineEventOf } from '../ports/engine-events.ts';
 import type { QueueCaller } from '../ports/engine-state.ts';
 import { touchAgent } from './agent-state.ts';
-import { beginTalk } from './agents.ts';
+import { beginTalk, memberIn } from './agents.ts';
 import { legOf } from './leg-beside.ts';
 import type { PublishedVisit } from './facts.ts';
 import { setChannel } from './leg-state.ts';
@@ -306,9 +306,10 @@ export function closeVisitOf(s: State, t: Turn, ch: Channel): void {
 
 /**
  * An offer is closed once: accepted | timeout | rejected (busy, or the agent's side ended the ringing early)
- * | canceled (the caller gave up, another agent answered, or the ringing stopped for an unknown reason).
+ * | canceled (the caller gave up, another agent answered, or the ringing stopped for an unknown reason)
+ * | picked_up (another person picked up this ring; published as canceled).
  */
-type Outcome = 'accepted' | 'timeout' | 'rejected' | 'canceled';
+type Outcome = 'accepted' | 'timeout' | 'rejected' | 'canceled' | 'picked_up';
 interface OfferPlace {
   readonly queue: string;
   readonly interface: string;
@@ -360,6 +361,7 @@ export function offerCreated(s: State, t: Turn, e: OfferPlace): Offer | undefine
     call: caller.call,
     created_at: t.at,
     answered: false,
+    picked_up_by: null,
   };
   addOffer(s, offer);
   noteRing(s, offer, 'created');
@@ -391,7 +393,7 @@ export function closeOffer(s: State, t: Turn, offer: Offer, how: Outcome, second
   } else if (outcome === 'timeout') {
     emit(t, 'offer.timeout', subject, { ...ref, ring_seconds: rang });
   } else {
-    emit(t, `offer.${outcome}`, subject, ref);
+    emit(t, outcome === 'rejected' ? 'offer.rejected' : 'offer.canceled', subject, ref);
   }
   if (offer.extension !== null) touchAgent(t, offer.extension);
 }
@@ -403,6 +405,7 @@ function noteRing(s: State, offer: Offer, how: Outcome | 'created'): void {
   const visit = s.visits.get(offer.caller);
   const answered =
     how === 'accepted' ||
+    how === 'picked_up' ||
     (how !== 'created' && (call.ring === 'answered' || (visit !== undefined && hasAnswer(s, visit))));
   const moved = visit !== undefined && takenFor(visit) === 'moved';
   const ended = how === 'canceled' && !moved ? 'gave_up' : 'timeout';
@@ -414,11 +417,34 @@ export function offerAccepted(s: State, t: Turn, e: EngineEventOf<'offer.accepte
   if (offer === undefined) return;
   const visit = s.visits.get(e.caller);
   if (visit?.queue === e.queue) closeVisit(s, t, visit, 'answered');
-  closeOffer(s, t, offer, 'accepted', [e.hold_seconds, e.ring_seconds]);
+  const pickedUp = offer.picked_up_by !== null;
+  closeOffer(s, t, offer, pickedUp ? 'picked_up' : 'accepted', [e.hold_seconds, e.ring_seconds]);
   for (const other of offersOf(s, e.caller)) {
     if (other.queue === e.queue && other.caller === e.caller) closeOffer(s, t, other, 'canceled');
   }
-  beginTalk(s, t, offer);
+  if (offer.picked_up_by === null) return beginTalk(s, t, offer);
+  const extension = s.channels.get(offer.picked_up_by)?.extension ?? null;
+  const member = extension === null ? undefined : memberIn(s, extension, offer.queue);
+  if (member !== undefined) beginTalk(s, t, { ...offer, extension, interface: member.interface });
+}
+/**
+ * Another person picks up a ring of a waiting caller. The engine connects the two and then reports, as for every answer,
+ * that the offered member accepted: a pickup is reported before that.
+ */
+export function offerPickedUp(s: State, target: Channel, by: Channel): void {
+  const offer = offerBehind(s, target);
+  if (offer === undefined || by.extension === offer.extension) return;
+  s.offers.set(offer.id, { ...offer, picked_up_by: by.id });
+}
+/** The open offer for which this leg rings. A forward can ring a leg of another extension than the offered one. */
+function offerBehind(s: State, leg: Channel): Offer | undefined {
+  const open: Offer[] = [];
+  for (const id of s.calls.get(leg.call as CallId)?.channels ?? [])
+    for (const offer of offersOf(s, id)) if (offer.caller === id) open.push(offer);
+  const own = open.find(
+    ({ agent, extension }) => agent === leg.id || (extension !== null && extension === leg.extension),
+  );
+  return own ?? (open.length === 1 ? open[0] : undefined);
 }
 export function offerTimeout(s: State, t: Turn, e: EngineEventOf<'offer.timeout'>): void {
   const offer = offerAt(s, e);

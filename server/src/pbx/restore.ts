@@ -70,13 +70,17 @@ export function begin(before: State, facts: OpenFacts): State {
       call: published.call,
       created_at: published.created_at,
       answered: false,
+      picked_up_by: null,
     });
   }
   return s;
 }
 
 /** Agent with the state of its newest event in the journal. */
-function resumed(s: State, { summary, talking_since, joined = false }: PublishedAgent): Agent {
+function resumed(
+  s: State,
+  { summary, talking_since, joined = false, picked_up = false }: PublishedAgent,
+): Agent {
   const { extension, readiness, engagement, pending, pending_reason, queue, deadline } = summary;
   const since = Date.parse(summary.since);
   const call = summary.call_id as CallId | null;
@@ -96,7 +100,7 @@ function resumed(s: State, { summary, talking_since, joined = false }: Published
         : null,
     resumed:
       talking && place !== null
-        ? { ...place, since: talking_since ?? since, transfer: joined ? 'joined' : null }
+        ? { ...place, since: talking_since ?? since, transfer: joined ? 'joined' : null, picked_up }
         : null,
     away: engagement === 'unreachable',
     not_responding: summary.not_responding ? (readiness.reason === NO_ANSWER ? 'held' : 'published') : 'no',

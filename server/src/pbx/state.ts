@@ -136,11 +136,16 @@ export interface Offer {
   readonly call: string;
   readonly created_at: number;
   readonly answered: boolean;
+  /** Channel of another person that picked up this ring; null if none did. */
+  readonly picked_up_by: ChannelId | null;
 }
 /** An agent's part in a queue call, from connect to release. */
 export interface Talk {
   readonly queue: string;
+  /** Interface of the agent's own member row. */
   readonly interface: string;
+  /** True if the agent picked up the ring of another member, for which alone the engine counts the call. */
+  readonly picked_up: boolean;
   readonly caller: ChannelId | null;
   readonly agent: ChannelId | null;
   readonly call: CallId;
@@ -204,7 +209,7 @@ export interface Agent {
   /** The call it was released from while its leg is still there. */
   released: CallId | null;
   /** The queue call that the journal left it in, until the first snapshot. */
-  resumed: Pick<Talk, 'queue' | 'call' | 'since' | 'transfer'> | null;
+  resumed: Pick<Talk, 'queue' | 'call' | 'since' | 'transfer' | 'picked_up'> | null;
   /** True once no device could be reached for longer than the grace period. */
   away: boolean;
   /** `held` once the engine has paused the agent for it. */

@@ -4,6 +4,8 @@ import { CallerReply, MembersReply, QueueReply, WithdrawReply } from '@offhook/c
 import { OperationReply } from '@offhook/contract/call-control.ts';
 import { CallsReply } from '@offhook/contract/calls.ts';
 import type { z } from 'zod';
+import { agentSteps } from '../support/agent-steps.ts';
+import { ask as command } from '../support/call-steps.ts';
 import { readJournal, wholeJournal } from '../support/journal.ts';
 import type { JournalEvent } from '../support/journal.ts';
 import { memberLine } from '../support/steps.ts';
@@ -154,6 +156,48 @@ describe('queues', () => {
     for (const { operation_id } of [changed, last])
       assert.ok(events.some((e) => e.type === 'queue.caller_changed' && e.caused_by === operation_id));
     assert.equal(last.caller.joined_at, changed.caller.joined_at, 'it waits since it came');
+  });
+
+  test('queues - an agent picks up the ring of another: the talk and the wrap-up are its own, the offer was answered elsewhere', async () => {
+    const { is, ask: change, published, head } = agentSteps(site);
+    await using hanako = await site().phone('1007');
+    await using zoe = await site().phone('1003');
+    await using jose = await site().phone('1004');
+    const [offered, picker] = [await site().person('1003'), await site().person('1004')];
+    // Only 1003 is rung; an earlier step paused it in one queue.
+    await change(offered, 'unpause');
+    await change(picker, 'pause', { reason: 'training' });
+    await is(offered, 'available');
+    const from = head();
+    const call = await hanako.invite('500');
+    const ringing = await zoe.incoming();
+    ringing.ring();
+    const { call_id } = await is(offered, 'offered');
+    await command(site(), picker, `/${call_id}/pickup`);
+    const taken = await jose.incoming();
+    await taken.answer();
+    await ringing.ended();
+    const talking = await is(picker, 'talking');
+    assert.deepEqual([talking.queue, talking.call_id], ['support', call_id]);
+    assert.ok(talking.queues.some((row) => row.queue === 'support' && row.in_call));
+    const idle = await is(offered, 'available');
+    assert.ok(!idle.queues.some((row) => row.in_call));
+    await call.hangup();
+    await taken.ended();
+    assert.equal((await is(picker, 'wrap_up')).queue, 'support');
+    await change(picker, 'wrap-up', { finish: true });
+    await change(picker, 'unpause');
+    assert.deepEqual(
+      story(await wholeJournal(site()), from).filter((line) => !line.startsWith('changed')),
+      [
+        'joined 1007 support 1',
+        'offer.created 1003 support',
+        'left 1007 support answered',
+        'offer.canceled 1003 support',
+      ],
+    );
+    const shown = published('1003', from).map((e) => e.type);
+    assert.ok(!shown.includes('agent.talking') && !shown.includes('agent.wrap_up'), shown.join());
   });
 
   test('queues - a supervisor removes an agent from a queue and adds it again', async () => {

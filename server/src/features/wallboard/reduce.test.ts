@@ -162,6 +162,29 @@ test('wallboard reducer - talk, hold and wrap-up count once, in the interval in 
   assert.deepEqual(agent()[1], handled);
   assert.deepEqual(board.handlings.get('support'), [146]);
 });
+test('wallboard reducer - a ring that another agent picked up: one answered call, handled by the one who talked', () => {
+  const story = (by: string | null) =>
+    play(
+      emitted.loggedIn(at(0), '1003'),
+      emitted.loggedIn(at(0), '1004'),
+      emitted.joined(at(0, 1), 'a'),
+      emitted.left(at(0, 1, 5), 'a', 5),
+      ...(by === null
+        ? []
+        : [
+            emitted.talking(at(0, 1, 5), by, 'a'),
+            emitted.wrapUp(at(0, 2, 5), by, 'a', 60, at(0, 2, 35)),
+            emitted.ready(at(0, 2, 35), by, null),
+          ]),
+      emitted.callEnded(at(0, 3), 'a'),
+    );
+  const waited = { joined: 1, calls: 1, answered: 1, wait_answered_seconds: 5, longest_wait_seconds: 5 };
+  const handled = { handled: 1, talk_seconds: 60, wrap_up_seconds: 30 };
+  const picked = story('1004');
+  assert.deepEqual(picked.queue()[0], { ...waited, ...handled });
+  assert.deepEqual([picked.agent('1003')[0] ?? {}, picked.agent('1004')[0]], [{}, handled]);
+  assert.deepEqual(story(null).queue()[0], waited, 'picked up by a person outside the queue');
+});
 test('wallboard reducer - a wrap-up ends at its deadline, also if its end is reported later', () => {
   const story = [
     emitted.loggedIn(at(0), '1003'),
