@@ -301,9 +301,14 @@ export const EVENT_DATA = {
       'Result of a wait that ended while the service was not connected to the engine, found later in its call records. Figures that counted it as `lost`, or not at all, include it from now on.',
     ),
   'offer.created': Offer.describe('An agent rings for a queue call.'),
-  'offer.accepted': Offer.extend({ waited_seconds: z.int(), ring_seconds: z.int() }).describe(
-    'The agent answered the offer.',
-  ),
+  'offer.accepted': Offer.extend({
+    waited_seconds: z
+      .int()
+      .describe(
+        'Wait of the caller, as in the `queue.caller_left` of this answer; by the count of the engine if its join was not observed, and then there is no such event.',
+      ),
+    ring_seconds: z.int(),
+  }).describe('The agent answered the offer.'),
   'offer.timeout': Offer.extend({ ring_seconds: z.int() }).describe('The agent did not answer in time.'),
   'offer.rejected': Offer.describe(
     "The agent's device said busy, or ended the ringing before the queue's ring time was over.",

@@ -48,6 +48,7 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
     met: false,
     slot: null,
     queued: null,
+    waited: null,
     ending: false,
     rang: false,
     leg: 'initiated',

@@ -93,7 +93,44 @@ test('pbx queues - an answered call: joined, offered, left as answered, accepted
     string,
     unknown
   >;
-  assert.deepEqual([waited_seconds, ring_seconds, extension, member], [7, 3, '1002', '1002']);
+  assert.deepEqual([waited_seconds, ring_seconds, extension, member], [8, 3, '1002', '1002']);
+});
+
+test('pbx queues - an accepted offer has the wait of its caller’s end, whatever the engine counts', () => {
+  const waits = (scene: Scene) =>
+    ['queue.caller_left', 'offer.accepted'].map(
+      (type) => (last(scene, type as DomainEvent['type']) as { waited_seconds?: number })?.waited_seconds,
+    );
+  for (const reported of [true, false]) {
+    const scene = new Scene();
+    waiting(scene);
+    const joined = scene.at;
+    ring(scene, '1002');
+    dialEnded(scene, '1002', 'ANSWER');
+    const at = joined + 9_386;
+    if (reported) scene.send({ type: 'queue.caller_left', queue: 'support', channel: chan('1') }, at);
+    // The agent is reported later than the end of the wait, here in the next second.
+    const accept = { ...offer('1002'), hold_seconds: 11, ring_seconds: 3 };
+    scene.send({ type: 'offer.accepted', ...accept }, reported ? at + 700 : at);
+    assert.deepEqual(waits(scene), [9, 9]);
+  }
+
+  // Without a known join there is no end of a wait either, and the engine's count is all there is.
+  const scene = new Scene();
+  scene.member('support', '1002');
+  scene.created('1', { endpoint: 'trunk', dialled: '500', state: 'up' });
+  ring(scene, '1002');
+  accepted(scene, '1002');
+  assert.deepEqual(waits(scene), [undefined, 7]);
+
+  // The wait of an earlier visit is not that of a later one whose join was missed.
+  const again = new Scene();
+  waiting(again);
+  ring(again, '1002');
+  accepted(again, '1002');
+  ring(again, '1003');
+  accepted(again, '1003');
+  assert.equal(waits(again)[1], 7);
 });
 
 test('pbx queues - ring all: the answered offer is accepted, the other one canceled', () => {

@@ -242,14 +242,16 @@ function endVisit(s: State, t: Turn, visit: Visit): { ch: Channel | undefined; p
   if (ch !== undefined) setChannel(s, t, ch, { queued: null });
   return { ch, position: place + 1 };
 }
+function noteWaited(s: State, t: Turn, id: ChannelId, waited: number | null): void {
+  const ch = s.channels.get(id);
+  if (ch !== undefined && ch.waited !== waited) setChannel(s, t, ch, { waited });
+}
 export function closeVisit(s: State, t: Turn, visit: Visit, reason: Left): void {
   const { ch } = endVisit(s, t, visit);
   if (ch === undefined) return;
-  emit(t, 'queue.caller_left', `queues/${visit.queue}`, {
-    ...visitRef(visit, ch),
-    ...waitedBetween(visit.joined_at, t.at),
-    reason,
-  });
+  const waited = waitedBetween(visit.joined_at, t.at);
+  if (reason === 'answered') noteWaited(s, t, ch.id, waited.waited_seconds);
+  emit(t, 'queue.caller_left', `queues/${visit.queue}`, { ...visitRef(visit, ch), ...waited, reason });
 }
 
 export function callerLeft(s: State, t: Turn, queue: string, channel: ChannelId): void {
@@ -418,7 +420,10 @@ export function offerAccepted(s: State, t: Turn, e: EngineEventOf<'offer.accepte
   const visit = s.visits.get(e.caller);
   if (visit?.queue === e.queue) closeVisit(s, t, visit, 'answered');
   const pickedUp = offer.picked_up_by !== null;
-  closeOffer(s, t, offer, pickedUp ? 'picked_up' : 'accepted', [e.hold_seconds, e.ring_seconds]);
+  // The same wait as in `queue.caller_left`. The engine's own count begins before its report of the join.
+  const waited = s.channels.get(e.caller)?.waited ?? e.hold_seconds;
+  noteWaited(s, t, e.caller, null);
+  closeOffer(s, t, offer, pickedUp ? 'picked_up' : 'accepted', [waited, e.ring_seconds]);
   for (const other of offersOf(s, e.caller)) {
     if (other.queue === e.queue && other.caller === e.caller) closeOffer(s, t, other, 'canceled');
   }

@@ -57,6 +57,8 @@ export interface Channel extends Omit<EngineChannel, 'call'> {
   readonly slot: string | null;
   /** Name of the queue in which it waits. */
   readonly queued: string | null;
+  /** Seconds of its wait in a queue that ended with an answer, until the engine reports the agent; else null. */
+  readonly waited: number | null;
   /** True once a hangup was requested for it. */
   readonly ending: boolean;
   readonly rang: boolean;
