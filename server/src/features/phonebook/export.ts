@@ -9,19 +9,19 @@ import { vcardOf } from './vcard.ts';
 /** Customers of one piece, during which other requests wait; 500 cards take 20 ms. */
 const AT_ONCE = 100;
 
-/** A list of customers as the pieces of a file. `turns` runs one piece of all exports at a time. */
+/** A list of customers as the pieces of a file. `oneAtATime` runs one piece of all exports at a time. */
 export async function* exportOf(
   store: Pick<PhonebookStore, 'ofPerson'>,
   person: number,
   format: PhonebookExportQuery['format'],
-  turns: Queue,
+  oneAtATime: Queue,
 ): AsyncGenerator<string> {
   async function* each<T>(made: (rows: readonly CustomerRow[]) => T): AsyncGenerator<T> {
     for (let after = 0; ;) {
-      const { piece, last } = await turns.run(async () => {
+      const { piece, last } = await oneAtATime.run(async () => {
         const rows = await store.ofPerson(person, after, AT_ONCE);
         const done = { piece: made(rows), last: rows.length < AT_ONCE ? null : rows.at(-1)!.id };
-        // Within the turn, so that other work runs before the next piece of any export.
+        // Within this run, so that other work runs before the next piece of any export.
         await yieldLoop();
         return done;
       });

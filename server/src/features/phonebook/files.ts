@@ -23,7 +23,7 @@ export type FileKind = 'csv' | 'vcard';
 /** A file that is being written while it is sent. */
 export interface ExportedFile {
   readonly pieces: AsyncIterable<string>;
-  /** Ends the file and, once no more of it is being written, its place among the exports. Call it when the response is closed. */
+  /** Ends the file and, once no more of it is being written, its share of the exports. Call it when the response is closed. */
   end(): void;
 }
 /** Customers as files. Every method throws `store_unavailable`, and `forbidden` for a list that the caller may not read or change. */
@@ -59,7 +59,7 @@ export function createFiles(options: FilesOptions): PhonebookFiles {
     own: say`too many of your exports of customers are being sent; start this one after they are done`,
     others: say`too many exports of customers are being sent; try again later`,
   });
-  const turns = new Queue();
+  const oneAtATime = new Queue();
   const downloads = new AuditedReads({ ...options, since: 'first' });
 
   return {
@@ -110,7 +110,7 @@ export function createFiles(options: FilesOptions): PhonebookFiles {
           detail: { format },
         });
         const { exportOf } = await import('./export.ts');
-        const pieces = exportOf(store, person, format, turns);
+        const pieces = exportOf(store, person, format, oneAtATime);
         return {
           pieces,
           end: () =>
