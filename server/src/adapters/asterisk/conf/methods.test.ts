@@ -70,20 +70,20 @@ async function ask(sender: Sender, [method, options]: Asked): Promise<number> {
 }
 
 /**
- * Statuses in the order of `SENDERS`. The engine serves OPTIONS, REGISTER and subscriptions of phones, and requests within a
+ * Statuses in the order of `SENDERS`. The engine serves OPTIONS, REGISTER and subscriptions of desk phones, and requests within a
  * call.
  */
 const OUTSIDE: readonly (readonly [what: string, asked: Asked, answers: readonly number[]])[] = [
   ['MESSAGE', ['MESSAGE', text('hello', 'text/plain')], [501, 501, 501, 401]],
   ['PUBLISH presence', ['PUBLISH', event('presence')], [489, 489, 489, 401]],
   ['PUBLISH dialog', ['PUBLISH', event('dialog')], [489, 489, 489, 401]],
-  ['SUBSCRIBE presence', ['SUBSCRIBE', event('presence')], [200, 200, 603, 401]],
-  ['SUBSCRIBE dialog', ['SUBSCRIBE', event('dialog')], [200, 200, 603, 401]],
-  ['SUBSCRIBE message-summary', ['SUBSCRIBE', event('message-summary')], [404, 404, 603, 401]],
-  ['SUBSCRIBE reg', ['SUBSCRIBE', event('reg')], [489, 489, 603, 401]],
-  ['SUBSCRIBE refer', ['SUBSCRIBE', event('refer')], [489, 489, 603, 401]],
-  ['SUBSCRIBE conference', ['SUBSCRIBE', event('conference')], [489, 489, 603, 401]],
-  ['SUBSCRIBE without event', ['SUBSCRIBE'], [489, 489, 603, 401]],
+  ['SUBSCRIBE presence', ['SUBSCRIBE', event('presence')], [200, 603, 603, 401]],
+  ['SUBSCRIBE dialog', ['SUBSCRIBE', event('dialog')], [200, 603, 603, 401]],
+  ['SUBSCRIBE message-summary', ['SUBSCRIBE', event('message-summary')], [404, 603, 603, 401]],
+  ['SUBSCRIBE reg', ['SUBSCRIBE', event('reg')], [489, 603, 603, 401]],
+  ['SUBSCRIBE refer', ['SUBSCRIBE', event('refer')], [489, 603, 603, 401]],
+  ['SUBSCRIBE conference', ['SUBSCRIBE', event('conference')], [489, 603, 603, 401]],
+  ['SUBSCRIBE without event', ['SUBSCRIBE'], [489, 603, 603, 401]],
   ['NOTIFY', ['NOTIFY', notified('message-summary')], [501, 501, 501, 401]],
   ['NOTIFY check-sync', ['NOTIFY', notified('check-sync')], [501, 501, 501, 401]],
   ['INFO', ['INFO', text('Signal=1\r\nDuration=100\r\n', 'application/dtmf-relay')], [501, 501, 501, 401]],
