@@ -193,15 +193,14 @@ describe('call control', () => {
     await using other = await site().phone('1008');
     await using colleague = await site().phone('1010');
     const hanako = await site().person('1007');
+    const answered = () =>
+      eventsOf(site(), 'call.answered').filter((e) => String(e.data['extensions']) === '1007,1008');
+    const earlier = answered().length;
     const atOwn = await own.invite('1008');
     const atOther = await other.incoming();
     await atOther.answer();
     await atOwn.answered();
-    const call = (
-      await until('the call', () =>
-        eventsOf(site(), 'call.answered').findLast((e) => String(e.data['extensions']) === '1007,1008'),
-      )
-    ).data['call_id'] as string;
+    const call = (await until('the call', () => answered()[earlier])).data['call_id'] as string;
     const get = async (path: string): Promise<unknown> => {
       const headers = { authorization: `Bearer ${hanako.token}` };
       return (await fetch(`${site().base}/api/v1/calls${path}`, { headers })).json();

@@ -173,6 +173,11 @@ describe('queues', () => {
     const ringing = await zoe.incoming();
     ringing.ring();
     const { call_id } = await is(offered, 'offered');
+    const rings = ({ seq, type, data }: JournalEvent): boolean =>
+      seq > from &&
+      type === 'call.ringing' &&
+      (data['leg'] as { extension: string | null }).extension === '1003';
+    await until('the ring at 1003', () => readJournal(site()).some(rings));
     await command(site(), picker, `/${call_id}/pickup`);
     const taken = await jose.incoming();
     await taken.answer();
