@@ -151,9 +151,15 @@ describe('console admin', () => {
     await follow(page, '/admin/config/queues', '/admin/config/queues/sales');
     await field(page, 'title').fill('Mine');
     await ask(site(), 'PATCH', '/queues/sales', { title: 'Theirs', ring_seconds: 33 });
+    await page.mouse.wheel(0, 10_000);
+    await until('the end of the form is shown', () => page.evaluate<boolean>('scrollY > 600'));
     await page.getByRole('button', { name: 'Save in the draft' }).click();
     const alert = page.getByRole('alert').filter({ hasText: 'Changed by another user in the meantime' });
     await alert.getByText('Theirs').waitFor();
+    await until('the alert is in the window', async () => {
+      const box = await alert.boundingBox();
+      return box !== null && box.y >= 0 && box.y + box.height <= page.viewportSize()!.height;
+    });
     await alert.getByText('you changed it too').waitFor();
     await both();
     await alert.getByRole('button', { name: 'Keep my changes' }).click();

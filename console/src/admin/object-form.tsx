@@ -1,5 +1,6 @@
 /** The form of one object: its fields in groups, its secrets, errors, and changes by others. */
-import type { ReactNode } from 'react';
+import { useEffect, useRef } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import { Anchor, Button, Group, List, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
@@ -120,15 +121,29 @@ export function ObjectFields({
   );
 }
 
+/** For an element that is drawn above the fields: it is scrolled into view, because *Save* is below them. */
+function useSeen(what: unknown): RefObject<HTMLDivElement | null> {
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (what !== null) element.current?.scrollIntoView({ block: 'center' });
+  }, [what]);
+  return element;
+}
 function Mistakes({ kind, form }: { readonly kind: ConfigKind; readonly form: ObjectForm }): ReactNode {
   const { mistakes, error } = form;
+  const failure = useSeen(error);
   const findings = error instanceof OffhookError ? (error.problem?.findings ?? []) : [];
   const others = findings.filter(
     (f) => f.kind !== kind || !mistakes.some((m) => m.path === f.path && m.detail === f.detail),
   );
   if (mistakes.length === 0 && error === null) return null;
   if (form.conflict !== null && mistakes.length === 0) return null;
-  if (mistakes.length === 0 && others.length === 0) return <Failure error={error} />;
+  if (mistakes.length === 0 && others.length === 0)
+    return (
+      <div ref={failure}>
+        <Failure error={error} />
+      </div>
+    );
   return (
     <Note role="alert" tone="alert" title={t('not_saved')}>
       <List size="sm" spacing={4}>
@@ -177,9 +192,10 @@ export function ObjectLink({ kind, name }: { readonly kind: string; readonly nam
 
 function ConflictNotice({ kind, form }: { readonly kind: ConfigKind; readonly form: ObjectForm }): ReactNode {
   const { conflict } = form;
+  const notice = useSeen(conflict);
   if (conflict === null) return null;
   return (
-    <Note role="alert" tone="warn" title={t('conflict')}>
+    <Note ref={notice} role="alert" tone="warn" title={t('conflict')}>
       <Text size="sm">{t('conflict_text')}</Text>
       <List size="sm" my="xs">
         {[...conflict.both, ...conflict.theirs].map((name) => (

@@ -1,5 +1,5 @@
 /** Notes and tags whose colours are readable in light and dark. */
-import type { ReactNode } from 'react';
+import type { ReactNode, Ref } from 'react';
 import { Alert, Badge } from '@mantine/core';
 import type { AlertProps, BadgeProps } from '@mantine/core';
 
@@ -8,6 +8,7 @@ const colour = (tone: Tone): string => `var(--offhook-${tone})`;
 interface NoteProps extends Omit<AlertProps, 'color' | 'variant' | 'vars'> {
   readonly tone: Tone;
   readonly role?: string;
+  readonly ref?: Ref<HTMLDivElement>;
 }
 export const Note = ({ tone, ...props }: NoteProps): ReactNode => (
   <Alert
