@@ -35,13 +35,14 @@ const t = wordsOf('phone');
 
 const CustomerCard = late(async () => (await import('../customers/card.tsx')).CustomerCard);
 
-/** Length of the call, ticking. */
+/** Length of the call, or of its hold, ticking. */
 export function CallSpan({ call }: { readonly call: PhoneCall }): ReactNode {
   const now = useSecond();
   if (call.answered === null) return null;
+  const began = (isHeld(call) ? call.held_since : null) ?? call.connected_at ?? call.answered;
   return (
     <Text span size="sm" c="dimmed" style={{ fontVariantNumeric: 'tabular-nums' }}>
-      {formatSpan(Math.max(0, now - Math.floor((call.connected_at ?? call.answered) / 1000)))}
+      {formatSpan(Math.max(0, now - Math.floor(began / 1000)))}
     </Text>
   );
 }

@@ -44,6 +44,7 @@ test('phone calls - each is matched to the call of the exchange that began with 
         placed: null,
         there: 'up',
         held_there: false,
+        held_since: null,
         connected_at: null,
       },
       {
@@ -54,6 +55,7 @@ test('phone calls - each is matched to the call of the exchange that began with 
         placed: null,
         there: 'up',
         held_there: false,
+        held_since: null,
         connected_at: null,
       },
     ],
@@ -75,6 +77,7 @@ test('phone calls - a leg left by a dead page is not matched', () => {
       placed: null,
       there: 'up',
       held_there: false,
+      held_since: null,
       connected_at: null,
     },
     'with two others it has no name',
@@ -118,4 +121,10 @@ test('phone calls - a cancelled ring is answered elsewhere if two others talk', 
   assert.equal(isTaken(call('a', caller, leg(11, '1003', { state: 'ringing' })), '1001-web'), false);
   assert.equal(isTaken(call('a', caller, leg(11, '1003')), '1001-web'), true);
   assert.equal(isTaken(call('a', caller, leg(11, '1001')), '1001-web'), true, 'by the own desk phone');
+});
+test('phone calls - a call on hold has the start of the hold', () => {
+  const since = '2026-11-22T10:00:00.000Z';
+  const own = leg(10, '1001-web', { state: 'held', held: true, since });
+  const found = matchLegs([mine('x', 1_001.2)], [call('a', own, leg(11, '1002-web'))], '1001-web');
+  assert.equal(found.get('x')?.held_since, Date.parse(since));
 });

@@ -6,6 +6,7 @@ import type { PhoneCall } from './phone-state.ts';
 type LiveLeg = Pick<CallState['legs'][number], 'leg_id' | 'extension' | 'endpoint' | 'number' | 'name'> & {
   readonly state: string;
   readonly held?: boolean;
+  readonly since?: string;
   readonly answered_at?: string | null;
 };
 /** A call by its events, or by the reply of the API. */
@@ -26,6 +27,7 @@ export interface Matched {
   readonly placed: PhoneCall['placed'];
   readonly there: PhoneCall['there'];
   readonly held_there: boolean;
+  readonly held_since: number | null;
   readonly connected_at: number | null;
 }
 const isUpThere = ({ state }: LiveLeg): boolean => state === 'connected' || state === 'held';
@@ -84,6 +86,7 @@ export function matchLegs(
       placed,
       there,
       held_there: leg.held === true,
+      held_since: leg.held !== true || leg.since === undefined ? null : Date.parse(leg.since),
       connected_at: leg.answered_at == null ? null : Date.parse(leg.answered_at),
     });
   }

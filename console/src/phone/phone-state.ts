@@ -61,6 +61,8 @@ export interface PhoneCall {
   readonly placed: NonNullable<CallState['placed']> | null;
   /** Held over the API, which SIP does not report to the phone. */
   readonly held_there: boolean;
+  /** Start of the hold by the exchange, ms since 1970; null without one. */
+  readonly held_since: number | null;
   /** Time of this side's connection by the exchange, ms since 1970; null until that is known. */
   readonly connected_at: number | null;
   /** The other side of a placed call; null while it neither rings nor talks. */

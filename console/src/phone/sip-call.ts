@@ -77,6 +77,7 @@ export class SipCall {
       leg_id: null,
       placed: null,
       held_there: false,
+      held_since: null,
       connected_at: null,
       there: null,
     };
@@ -222,13 +223,13 @@ export class SipCall {
     }
   }
   know(matched: Matched): void {
-    const { call_id, leg_id, placed, there, held_there } = matched;
+    const { call_id, leg_id, placed, there, held_there, held_since } = matched;
     const shown = this.#shown;
     const number = matched.number || shown.number;
     // The name of a peer that was replaced is dropped.
     const name = matched.name || (placed === null || number === shown.number ? shown.name : '');
     const connected_at = matched.connected_at ?? shown.connected_at;
-    const next = { call_id, leg_id, placed, there, held_there, connected_at, name, number };
+    const next = { call_id, leg_id, placed, there, held_there, held_since, connected_at, name, number };
     const keys = Object.keys(next) as (keyof typeof next)[];
     if (keys.some((key) => shown[key] !== next[key])) this.#show(next);
   }

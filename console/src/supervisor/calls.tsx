@@ -25,7 +25,7 @@ import { useClient, useMe } from '../app/session.tsx';
 import { tellFailure } from '../app/tell.ts';
 import { parkedOf, recordingOf, takeBack } from '../phone/extras.tsx';
 import { useAsk } from './ask.ts';
-import { callWord, canListen, nameOf, queueOf, sidesOf } from './supervise.ts';
+import { callWord, canListen, nameOf, queueOf, sidesOf, timeOf } from './supervise.ts';
 import type { CallWord } from './supervise.ts';
 import { wordsOf } from '../app/words.ts';
 import styles from './supervisor.module.css';
@@ -111,7 +111,7 @@ export const CallRow = memo(function CallRow({ id }: { readonly id: string }): R
         <span className={styles.state} data-call={word}>
           <Icon size={16} aria-hidden />
           <span>{slot === null ? t(word) : t('parked_on', { slot })}</span>
-          <Since time={call.answered_at ?? call.started_at} />
+          <Since time={timeOf(call)} />
           {recorded !== null && (
             <CircleDot
               size={14}

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { CallState, LegState, QueueState } from '@offhook/client';
 import type { QueueCaller } from '@offhook/contract/queues.ts';
-import { callWord, canListen, holds, placeOf, queueOf, sidesOf } from './supervise.ts';
+import { callWord, canListen, holds, placeOf, queueOf, sidesOf, timeOf } from './supervise.ts';
 
 const leg = (leg_id: string, extension: string | null, more: Partial<LegState> = {}): LegState => ({
   leg_id,
@@ -75,8 +75,16 @@ test('supervisor - a call can be listened to if another person of the site talks
   const two = [leg('1', null), leg('2', '1003')];
   assert.equal(canListen(call(two), '1002'), true);
   assert.equal(canListen(call(two), '1003'), false, 'the own call');
+  assert.equal(canListen(call([...two, leg('3', '1002')]), '1002'), false, 'an own call with another person');
   assert.equal(canListen(call(two, { answered_at: null }), '1002'), false, 'it rings');
   assert.equal(canListen(call([leg('1', null), leg('2', null)]), '1002'), false, 'nobody of the site');
+});
+test('supervisor - beside a call on hold is the time on hold', () => {
+  const two = [leg('1', '1003'), leg('2', '1004')];
+  assert.equal(timeOf(call(two)), '2026-11-22T09:00:05.000Z');
+  assert.equal(timeOf(call(two, { answered_at: null })), '2026-11-22T09:00:00.000Z');
+  const held = leg('2', '1004', { held: true, state: 'held', since: '2026-11-22T09:30:00.000Z' });
+  assert.equal(timeOf(call([leg('1', '1003'), held])), held.since);
 });
 test('supervisor - the state of a call in plain words', () => {
   assert.equal(callWord(call([leg('1', '1003')], { answered_at: null }), []), 'ringing');

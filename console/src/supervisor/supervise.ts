@@ -77,9 +77,13 @@ export function listenedTo(
     found.find(({ call_id }) => call_id === known) ?? found.find(({ side }) => !side.held) ?? found[0] ?? null
   );
 }
-/** True if another person of the site talks in the call and can be listened to. */
+/** Time beside the word of a call: the start of its hold, else its answer or start. */
+export const timeOf = (call: CallState): string =>
+  call.legs.find(({ held }) => held)?.since ?? call.answered_at ?? call.started_at;
+/** True if another person of the site talks in the call and can be listened to; nobody listens to an own call. */
 export const canListen = (call: CallState, own: string): boolean =>
   call.answered_at !== null &&
+  call.legs.every(({ extension }) => extension !== own) &&
   sidesOf(call).some((side) => side.talks && side.extension !== null && side.extension !== own);
 
 const ORDER: readonly AgentSummary['state'][] = [
