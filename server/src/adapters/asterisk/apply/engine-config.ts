@@ -329,10 +329,10 @@ export class AsteriskConfig implements EngineConfig {
     const known = before === null ? passwords : passwordsIn(before);
     const isChanged = (name: string): boolean => desk.has(name) && passwords.get(name) !== known.get(name);
     if (![...passwords.keys()].some(isChanged)) return [];
-    const { instance, settings, clock } = this.#options;
+    const { settings, clock } = this.#options;
     const registered = await this.#withEngine(signal, ({ ami }) => contactsOf(ami, signal));
     const former = new Set(registered.map(({ endpoint }) => endpoint).filter(isChanged));
-    const left = await endRegistrations(instance, [...former], {
+    const left = await endRegistrations(passwords, [...former], {
       sip: settings.sip,
       clock,
       log: this.#log,

@@ -99,12 +99,13 @@ export interface RegisterOptions extends Common<'clock' | 'log'> {
  * Registers phones at the engine of this node as they are at another, or unregisters those whose time is over. Resolves with those
  * that the engine did not take.
  */
-export const registerAddresses = (
+export async function registerAddresses(
   instance: Instance,
   addresses: readonly ContactAddress[],
   options: RegisterOptions,
-): Promise<ContactAddress[]> =>
-  sendRegisters(instance, addresses, options, (one) => {
+): Promise<ContactAddress[]> {
+  const auths = await readFile(path.join(etcDir(instance), 'pjsip_auths.conf'), 'utf8');
+  return sendRegisters(passwordsIn(auths), addresses, options, (one) => {
     if (!isSound(one)) return null;
     const seconds = one.until - Math.floor(options.clock.now() / 1_000);
     return {
@@ -116,17 +117,18 @@ export const registerAddresses = (
       ],
     };
   });
+}
 /**
  * Ends every registration of these endpoints, as a phone with the present password can: the engine then publishes it, which it
- * does not for a row that is deleted from its store. Resolves with the endpoints that the engine did not take.
+ * does not for a row that is deleted from its store. `passwords`: by endpoint. Resolves with the endpoints that the engine did not take.
  */
 export const endRegistrations = async (
-  instance: Instance,
+  passwords: ReadonlyMap<string, string>,
   endpoints: readonly string[],
   options: RegisterOptions,
 ): Promise<readonly string[]> => {
   const all = endpoints.map((name) => ({ endpoint: name }));
-  const failed = await sendRegisters(instance, all, options, () => ({ contact: '*', expires: 0, more: [] }));
+  const failed = await sendRegisters(passwords, all, options, () => ({ contact: '*', expires: 0, more: [] }));
   return failed.map((one) => one.endpoint);
 };
 interface Asked {
@@ -136,12 +138,11 @@ interface Asked {
 }
 /** Sends a REGISTER for each, signed with the phone's password. Resolves with those that the engine did not take. */
 async function sendRegisters<T extends { readonly endpoint: string }>(
-  instance: Instance,
+  passwords: ReadonlyMap<string, string>,
   all: readonly T[],
   { sip, clock, log }: RegisterOptions,
   askedOf: (one: T) => Asked | null,
 ): Promise<T[]> {
-  const passwords = passwordsIn(await readFile(path.join(etcDir(instance), 'pjsip_auths.conf'), 'utf8'));
   const waiting = new Map<string, (m: SipMessage) => void>();
   const server = { host: nearHost(sip.host), port: sip.port };
   const link = await openDatagrams(server, { host: server.host, port: 0 }, (data) => {
