@@ -169,8 +169,8 @@ function forget(s: State, t: Turn, member: QueueMember): void {
 }
 
 /** The agent's own member row in this queue. */
-export const memberIn = (s: State, extension: string, queue: string): QueueMember | undefined =>
-  s.agents.get(extension)?.members.find((row) => row.queue === queue);
+export const memberIn = (agent: Pick<Agent, 'members'>, queue: string): QueueMember | undefined =>
+  agent.members.find((row) => row.queue === queue);
 /** The offer's extension is connected: the offered member, or a member of the queue that picked up the ring. */
 export function beginTalk(s: State, t: Turn, offer: Offer): void {
   const { extension, queue, caller, agent } = offer;
@@ -228,7 +228,7 @@ function beginWrapUp(
   talk: Pick<Talk, 'queue' | 'call' | 'since' | 'transfer'>,
 ): void {
   const seconds = s.site.queues.get(talk.queue)?.wrap_up_seconds ?? 0;
-  const row = agent.members.find((m) => m.queue === talk.queue);
+  const row = memberIn(agent, talk.queue);
   const said = t.observed === 'resync' && talk.transfer !== 'joined' ? (row?.last_call_at ?? null) : null;
   const since = said !== null && said >= talk.since ? Math.min(said, t.at) : t.at;
   const deadline = since + seconds * 1000;
@@ -316,11 +316,11 @@ function foundTalking(s: State, t: Turn, at: Pick<Talk, 'queue' | 'interface'>, 
 /** Closes talks that the journal has open and the engine no longer reports. */
 export function closeResumed(s: State, t: Turn): void {
   for (const agent of s.agents.values()) {
-    const { extension, members, resumed } = agent;
+    const { extension, resumed } = agent;
     if (resumed !== null && !s.talks.has(extension)) {
       const { queue, transfer, picked_up } = resumed;
       const call = callOfTalk(s, resumed);
-      const row = members.find((m) => m.queue === queue);
+      const row = memberIn(agent, queue);
       // The engine counts no queue call for an agent whose call was joined with another or that picked it up at another
       // agent, even while it talks.
       if ((transfer === 'joined' || picked_up) && talkingLeg(s, extension, call)?.call === call)

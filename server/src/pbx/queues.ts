@@ -428,9 +428,10 @@ export function offerAccepted(s: State, t: Turn, e: EngineEventOf<'offer.accepte
     if (other.queue === e.queue && other.caller === e.caller) closeOffer(s, t, other, 'canceled');
   }
   if (offer.picked_up_by === null) return beginTalk(s, t, offer);
-  const extension = s.channels.get(offer.picked_up_by)?.extension ?? null;
-  const member = extension === null ? undefined : memberIn(s, extension, offer.queue);
-  if (member !== undefined) beginTalk(s, t, { ...offer, extension, interface: member.interface });
+  const picker = s.agents.get(s.channels.get(offer.picked_up_by)?.extension ?? '');
+  const member = picker && memberIn(picker, offer.queue);
+  if (member !== undefined)
+    beginTalk(s, t, { ...offer, extension: member.extension, interface: member.interface });
 }
 /**
  * Another person picks up a ring of a waiting caller. The engine connects the two and then reports, as for every answer,
