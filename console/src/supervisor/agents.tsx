@@ -53,8 +53,7 @@ function Actions({
   const out = session === 'logged_out';
   const leg =
     call === undefined ? undefined : sidesOf(call).find((side) => side.extension === extension && side.talks);
-  const listens =
-    call !== undefined && leg !== undefined && canListen(call, me.extension) && extension !== me.extension;
+  const listens = call !== undefined && leg !== undefined && canListen(call, me.extension);
   return (
     <Menu position="bottom-end" withinPortal>
       <Menu.Target>

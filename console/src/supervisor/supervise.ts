@@ -84,7 +84,7 @@ export const timeOf = (call: CallState): string =>
 export const canListen = (call: CallState, own: string): boolean =>
   call.answered_at !== null &&
   call.legs.every(({ extension }) => extension !== own) &&
-  sidesOf(call).some((side) => side.talks && side.extension !== null && side.extension !== own);
+  sidesOf(call).some((side) => side.talks && side.extension !== null);
 
 const ORDER: readonly AgentSummary['state'][] = [
   'not_responding',
