@@ -116,6 +116,10 @@ describe('console admin', () => {
       async () => (await field(page, 'recording_announcement.prompt').inputValue()) === 'notice',
     );
     await choose(page, 'recording_announcement.prompt', 'hello');
+    const prompt = field(page, 'recording_announcement.prompt');
+    await prompt.click();
+    await page.getByRole('option', { name: /^hello( · |$)/ }).click();
+    await hasValue(prompt, 'hello · Hello', 'a click on the chosen one leaves it');
     await page.getByRole('button', { name: 'Save in the draft' }).click();
     await until(`${KIND_FORMS.length + 2} objects are in the draft`, async () => {
       const { total } = (await ask(site(), 'GET', '/draft')) as { total: number };

@@ -175,15 +175,8 @@ function Compare({ versions }: { readonly versions: readonly ConfigVersion[] }):
           data={options}
           value={from}
           onChange={(next) => setFrom(next ?? from)}
-          allowDeselect={false}
         />
-        <Select
-          label={t('compare_to')}
-          data={options}
-          value={to}
-          onChange={(next) => setTo(next ?? to)}
-          allowDeselect={false}
-        />
+        <Select label={t('compare_to')} data={options} value={to} onChange={(next) => setTo(next ?? to)} />
       </Group>
       {count === 0 || query.data?.changes.length === 0 ? (
         <Text size="sm" c="dimmed">

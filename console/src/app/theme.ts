@@ -62,6 +62,8 @@ export function themeOf(close: string, showPassword: string): MantineThemeOverri
           visibilityToggleFocusable: true,
         },
       },
+      // A click on the selected option confirms it; fields that can be empty have a button for that.
+      Select: { defaultProps: { allowDeselect: false } },
       // The placeholder element is not an item of the menu.
       Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
       Table: { defaultProps: { highlightOnHoverColor: 'var(--mantine-color-default-hover)' } },

@@ -178,7 +178,6 @@ export function Entries({ connector }: { readonly connector: Connector }): React
           ]}
           value={state ?? 'all'}
           onChange={(value) => setState(value === 'all' ? null : (value as EntryState))}
-          allowDeselect={false}
           w={240}
         />
       }

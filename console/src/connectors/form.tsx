@@ -81,7 +81,6 @@ function FileSelect({ files, file, onChange }: FileProps): ReactNode {
         }))}
         value={file?.key ?? null}
         onChange={onChange}
-        allowDeselect={false}
         data-autofocus
         searchable
         nothingFoundMessage={t('no_match')}

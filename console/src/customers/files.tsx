@@ -157,7 +157,6 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }): Rea
             setEncoding(value === 'windows-1252' ? value : undefined);
             forget();
           }}
-          allowDeselect={false}
         />
         <Group>
           <ChooseFile

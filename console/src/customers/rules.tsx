@@ -55,7 +55,6 @@ function NewRule(): ReactNode {
           ]}
           value={action}
           onChange={(value) => setAction(value === 'allow' ? 'allow' : 'block')}
-          allowDeselect={false}
           w={130}
         />
         <Select
@@ -63,7 +62,6 @@ function NewRule(): ReactNode {
           data={MATCHES.map((value) => ({ value, label: t(`rule_${value}`) }))}
           value={match}
           onChange={(value) => setMatch(MATCHES.find((one) => one === value) ?? 'number')}
-          allowDeselect={false}
           w={210}
         />
         {match !== 'anonymous' && (

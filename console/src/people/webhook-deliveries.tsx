@@ -123,7 +123,6 @@ export function Deliveries({ webhook }: { readonly webhook: Webhook }): ReactNod
             ]}
             value={state ?? 'all'}
             onChange={(value) => setState(value === 'all' ? null : (value as DeliveryState))}
-            allowDeselect={false}
             w={190}
           />
           <Button
