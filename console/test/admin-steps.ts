@@ -1,6 +1,7 @@
 /** Clicks of an administrator: an extension, a queue with its members, and applying the draft. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
+import { until } from '../../server/test/support/until.ts';
 import { clickThrice } from './rig.ts';
 
 /** The input of a field by its path, e.g. `members.0.extension`. */
@@ -13,9 +14,18 @@ export async function follow(page: Page, ...hrefs: readonly string[]): Promise<v
 /** Types into a field that names another object, and takes what is found. */
 export async function choose(page: Page, path: string, key: string): Promise<void> {
   const input = field(page, path);
+  const before = await input.inputValue();
   await input.click();
   await input.fill(key);
-  await page.getByRole('option', { name: new RegExp(`^${key}( · |$)`) }).click();
+  const wanted = new RegExp(`^${key}( · |$)`);
+  const options = page.locator('[role=option]').filter({ visible: true });
+  // The options before the search move when it is answered, from under a click that has begun.
+  await until(`${key} is found`, async () => {
+    const others = (await options.allInnerTexts()).filter((text) => text !== before);
+    return others.length === 1 && wanted.test(others[0]!);
+  });
+  await options.filter({ hasText: wanted }).click();
+  await until(`${key} is chosen`, async () => (await options.count()) === 0);
 }
 /** A place that calls are led to. */
 export async function leadTo(page: Page, path: string, kind: string, key?: string): Promise<void> {
