@@ -13,14 +13,12 @@ import { ZoneNote } from '../app/zone.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { BlockedNetworks } from './blocked-networks.tsx';
 import { CHECK_NAMES } from './check-names.ts';
-import { figuresOf } from './figures.ts';
-import { LAG, lagOf } from './lag-detail.ts';
+import { LAG, figuresOf, lagOf, trunkTroublesOf } from './health-texts.ts';
 import { SiteNodes } from './site-nodes.tsx';
 import { Ago, Facts, Mark, PageHead, Rows, Section } from '../app/page-parts.tsx';
 import { TrunkStates } from '../app/trunk-states.tsx';
 import { useStream } from '../app/use-stream.ts';
 import { wordsOf } from '../app/words.ts';
-import { trunkTroublesOf } from './trunk-detail.ts';
 
 const t = wordsOf('system');
 /** Reason for a missing engine; a text without translation stays unchanged. */

@@ -1,7 +1,36 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { trunkTroubles } from '../../../server/src/features/trunks/service.ts';
-import { trunkTroublesOf } from './trunk-detail.ts';
+import { figuresOf, lagOf, trunkTroublesOf } from './health-texts.ts';
+
+test('figures - metrics with labels are summed, invalid ones left out', () => {
+  const figures = figuresOf(
+    [
+      '# HELP offhook_calls Calls in progress.',
+      '# TYPE offhook_calls gauge',
+      'offhook_calls 3',
+      'offhook_streams{kind="ws"} 2',
+      'offhook_streams{kind="sse"} 1',
+      'offhook_broken NaN',
+      'process_resident_memory_bytes 1.5e+8',
+      '',
+    ].join('\n'),
+  );
+  assert.deepEqual(
+    [...figures],
+    [
+      ['offhook_calls', 3],
+      ['offhook_streams', 3],
+      ['process_resident_memory_bytes', 150_000_000],
+    ],
+  );
+});
+
+test('health page - the lag of the journal is read, and any other text is none', () => {
+  assert.deepEqual(lagOf('{"held":2,"error":null}'), { held: 2, error: null });
+  for (const text of ['', 'SQLite', '{', '{"held":2,"err', '{ENOENT}: no such file'])
+    assert.equal(lagOf(text), null, text);
+});
 
 const SINCE = '2026-11-24T03:00:00.000Z';
 
