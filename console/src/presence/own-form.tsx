@@ -11,9 +11,30 @@ import type { Floating } from '../app/opener.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure, Read } from '../app/states.tsx';
 import { toLocal } from '../app/local-time.ts';
-import { ENDS, endOf } from './times.ts';
-import type { End } from './times.ts';
 import { wordsOf } from '../app/words.ts';
+
+/** Choices for the end of a personal presence. */
+const ENDS = ['never', '30', '60', '120', 'today', 'other'] as const;
+type End = (typeof ENDS)[number];
+
+/** In the format of the API; `now` is milliseconds since 1970, `other` the text of a date-time field. Null: no end. */
+function endOf(end: End, other: string, now: number): string | null {
+  switch (end) {
+    case 'never':
+      return null;
+    case 'today': {
+      const day = new Date(now);
+      day.setHours(23, 59, 59, 0);
+      return day.toISOString();
+    }
+    case 'other': {
+      const time = Date.parse(other);
+      return Number.isNaN(time) ? null : new Date(time).toISOString();
+    }
+    default:
+      return new Date(now + Number(end) * 60_000).toISOString();
+  }
+}
 
 const t = wordsOf('presence');
 
