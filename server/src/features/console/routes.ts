@@ -2,16 +2,27 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { acceptedCoding } from '../../core/content-codings.ts';
 import { matchesTag } from '../../core/entity-tags.ts';
 import type { App } from '../../ports/http.ts';
-import { BuiltConsole } from './built.ts';
-import type { BuiltFile, Coding } from './built.ts';
 
 export interface ConsoleRoutesOptions {
   /** Folder of the build of the console. */
   readonly folder: string;
 }
+const Coding = z.enum(['br', 'gzip']);
+type Coding = z.infer<typeof Coding>;
+const BuiltFile = z.object({
+  url: z.string().regex(/^\/assets\/[A-Za-z0-9._-]+$/),
+  type: z.string(),
+  etag: z.string(),
+  /** Encodings in which the build also stored the file, the smallest first. */
+  codings: z.array(Coding),
+});
+type BuiltFile = z.infer<typeof BuiltFile>;
+/** Content of `console.json`, which the build of the console writes: URL paths of its pages, and its files. */
+const BuiltConsole = z.object({ pages: z.array(z.string()), files: z.array(BuiltFile) });
 /** Placeholder in `index.html`; every reply replaces it by a new nonce. */
 const NONCE = 'OFFHOOK_NONCE';
 
