@@ -124,6 +124,9 @@ function isHeld(s: State, extension: string, talk: Talk): boolean {
   }
   return false;
 }
+/** False for a leg that only rings; the engine creates the channel of a called device before the device rings. */
+export const isInCall = ({ leg, state }: Pick<Channel, 'leg' | 'state'>): boolean =>
+  leg !== 'alerting' && state !== 'down';
 /**
  * Leg that keeps the agent busy; legs that only ring, dial a feature code or remain of the released call do
  * not count.
@@ -137,7 +140,7 @@ function otherLeg(s: State, agent: Agent): Channel | null {
     const left = agent.released !== null && leg.call === (s.aliases.get(agent.released) ?? agent.released);
     stays ||= left;
     const code = /^[*#]/.test(leg.dialled) && !s.site.services.has(leg.dialled);
-    if (!left && !code && leg.leg !== 'alerting') found ??= leg;
+    if (!left && !code && isInCall(leg)) found ??= leg;
   }
   if (!stays) agent.released = null;
   return found;

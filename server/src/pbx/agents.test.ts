@@ -123,6 +123,32 @@ function inQueueCall(scene: Scene): void {
   assert.equal(scene.view.agent('1002')?.summary.engagement, 'talking');
 }
 
+test('pbx agents - a private call that rings leaves the state and its time, and an answered one does not', () => {
+  const scene = new Scene();
+  scene.device('1002', 'NOT_INUSE');
+  scene.member('support', '1002');
+  const { since } = scene.view.agent('1002')!.summary;
+  const seen = (): unknown[] => {
+    const { state, since: at } = scene.view.agent('1002')!.summary;
+    return [state, at === since];
+  };
+  // The engine creates the channel of a called device before the device rings.
+  scene.created('p', { endpoint: 'trunk', state: 'dialing' });
+  scene.created('q', { endpoint: '1002', of: 'p' });
+  assert.deepEqual(seen(), ['available', true]);
+  scene.state('q', 'ringing');
+  assert.deepEqual(seen(), ['available', true]);
+  scene.hangup('q');
+  assert.deepEqual(seen(), ['available', true]);
+  assert.deepEqual(
+    types(scene.published).filter((type) => type === 'agent.busy_other'),
+    [],
+  );
+  scene.created('r', { endpoint: '1002', of: 'p' });
+  scene.state('r', 'up');
+  assert.deepEqual(seen(), ['busy_other', false]);
+});
+
 test('pbx agents - talking, held, talking, and released while the device still reports in use', () => {
   const scene = new Scene();
   inQueueCall(scene);
