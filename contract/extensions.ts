@@ -11,7 +11,11 @@ const wholeNumber = (min: number, max: number) =>
 /** Reachability of an extension's devices (domain.md section 4). */
 export const Reachability = z.enum(['online', 'push_only', 'offline', 'unknown']);
 /** Activity of the line. */
-export const Activity = z.enum(['idle', 'ringing', 'in_call', 'on_hold', 'in_call_and_ringing', 'busy']);
+export const Activity = z
+  .enum(['idle', 'ringing', 'in_call', 'on_hold', 'in_call_and_ringing', 'busy'])
+  .describe(
+    '`on_hold`: the person has put each of its calls on hold, by the phone or by a command; a person whom the other side put on hold is `in_call`.',
+  );
 /** Status set by the person. */
 export const Personal = z.enum(['available', 'away', 'xa', 'dnd', 'chat', 'unavailable', 'not_set']);
 export type Reachability = z.infer<typeof Reachability>;

@@ -27,7 +27,14 @@ import type { PublishedQueue } from './facts.ts';
 import { legDialEnded } from './legs.ts';
 import { NO_EVENTS, attribute, operationSent } from './operations.ts';
 import { channelParked, channelUnparked } from './parking.ts';
-import { changedSince, deviceState, featuresSeen, presenceSaid, wakeableChanged } from './presence.ts';
+import {
+  changedSince,
+  deviceState,
+  featuresSeen,
+  followHolds,
+  presenceSaid,
+  wakeableChanged,
+} from './presence.ts';
 import {
   callerAbandoned,
   callerJoined,
@@ -152,6 +159,7 @@ export function createModel(): PbxModel {
         if (one.type !== 'call.customer') continue;
         for (const waiting of callersOf(s, one.data.call_id as CallId)) tellPlace(s, t, ...waiting);
       }
+      followHolds(s, t);
       // Before the first snapshot, agents are known only from the journal: an input without a fact changes none.
       if (isFact || s.synced) tellAgents(s, t);
       attribute(s, t.out);

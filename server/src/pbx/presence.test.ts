@@ -6,7 +6,7 @@ import type { DeviceState, ExtensionFeatures } from '../ports/engine-state.ts';
 import type { LiveModel, Said } from '../ports/live.ts';
 import { createModel } from './model.ts';
 import { activityOf, reachabilityOf } from './presence.ts';
-import { Scene, checkpointOf, site } from '../../test/support/model-scene.ts';
+import { Scene, chan, channel, checkpointOf, site } from '../../test/support/model-scene.ts';
 
 const rows: readonly [DeviceState[], string, string, string][] = [
   [['NOT_INUSE', 'UNAVAILABLE', 'UNAVAILABLE'], 'online', 'idle', 'available'],
@@ -18,14 +18,14 @@ const rows: readonly [DeviceState[], string, string, string][] = [
   [['INUSE', 'RINGING', 'UNAVAILABLE'], 'online', 'in_call_and_ringing', 'in_call'],
   [['RINGINUSE', 'NOT_INUSE', 'UNAVAILABLE'], 'online', 'in_call_and_ringing', 'in_call'],
   [['ONHOLD', 'RINGING', 'UNAVAILABLE'], 'online', 'in_call_and_ringing', 'in_call'],
-  [['ONHOLD', 'NOT_INUSE', 'UNAVAILABLE'], 'online', 'on_hold', 'in_call'],
+  [['ONHOLD', 'NOT_INUSE', 'UNAVAILABLE'], 'online', 'in_call', 'in_call'],
   [['ONHOLD', 'INUSE', 'UNAVAILABLE'], 'online', 'in_call', 'in_call'],
   [['BUSY', 'NOT_INUSE', 'UNAVAILABLE'], 'online', 'busy', 'in_call'],
 ];
 for (const [states, reachability, activity, summary] of rows) {
   test(`pbx presence - ${states.join(' ')} is ${reachability}, ${activity}, ${summary}`, () => {
     assert.equal(reachabilityOf(states), reachability);
-    assert.equal(activityOf(states), activity);
+    assert.equal(activityOf(states, false), activity);
     const scene = new Scene();
     for (const [i, name] of ['1001', '1001-web', '1001-mobile'].entries()) {
       scene.device(name, states[i] ?? 'UNKNOWN');
@@ -75,6 +75,76 @@ test('pbx presence - published only for visible changes; since is the time of th
   const [, event] = scene.published.filter((e) => e.type === 'presence.changed');
   assert.equal(event?.subject, 'presence/1001');
   assert.equal(event?.type === 'presence.changed' && event.data.activity, 'ringing');
+});
+
+/** A call of 1001 with a trunk, which both answered. */
+function talking(scene: Scene): void {
+  scene.created('t', { endpoint: 'trunk', state: 'up' });
+  scene.created('1', { endpoint: '1001', of: 't', state: 'up' });
+  scene.device('1001', 'INUSE');
+}
+const activities = (scene: Scene): unknown[] =>
+  scene.published.flatMap((e) => (e.type === 'presence.changed' ? [e.data.activity] : []));
+
+test('pbx presence - a person is on hold while it holds every call, by its device or a command; the held side is in a call', () => {
+  const scene = new Scene();
+  talking(scene);
+  const shown = (): unknown => scene.view.extension('1001')?.activity;
+  scene.device('1001', 'ONHOLD');
+  assert.equal(shown(), 'in_call', 'the other side holds it');
+  scene.device('1001', 'INUSE');
+  for (const by of ['device', 'operation'] as const) {
+    const hold = (held: boolean): void =>
+      void scene.send({ type: 'channel.held', id: chan('1'), held, ...(by === 'device' ? {} : { by }) });
+    hold(true);
+    assert.equal(shown(), 'on_hold');
+    scene.created(`2${by}`, { endpoint: '1001', state: 'dialing' });
+    assert.equal(shown(), 'in_call', 'it dials');
+    scene.hangup(`2${by}`);
+    assert.equal(shown(), 'on_hold');
+    scene.created(`3${by}`, { endpoint: '1001' });
+    assert.equal(shown(), 'on_hold', 'it will ring');
+    scene.state(`3${by}`, 'ringing');
+    scene.device('1001', 'RINGINUSE');
+    assert.equal(shown(), 'in_call_and_ringing');
+    scene.hangup(`3${by}`);
+    scene.device('1001', 'INUSE');
+    assert.equal(shown(), 'on_hold');
+    hold(false);
+    assert.equal(shown(), 'in_call');
+  }
+  scene.send({ type: 'channel.held', id: chan('1'), held: true });
+  scene.published.length = 0;
+  scene.hangup('1');
+  scene.device('1001', 'NOT_INUSE');
+  assert.deepEqual(activities(scene), ['idle']);
+});
+
+test('pbx presence - a hold that a snapshot shows, and its time, outlive a restart of the service', () => {
+  const before = new Scene();
+  talking(before);
+  before.send({ type: 'channel.held', id: chan('1'), held: true, by: 'operation' });
+  const { since } = before.view.extension('1001')!;
+  for (const held of [true, false]) {
+    const model = createModel();
+    model.restore(null, before.published);
+    const scene = new Scene({ model, empty: true });
+    const published = scene.snapshot(
+      {
+        channels: [
+          channel('t', { endpoint: 'trunk', state: 'up' }),
+          channel('1', { endpoint: '1001', of: 't', state: 'up' }),
+        ],
+        devices: [{ endpoint: '1001', state: 'INUSE' }],
+        held_here: held ? [chan('1')] : [],
+      },
+      'connect',
+    );
+    const { activity, since: at } = scene.view.extension('1001')!;
+    assert.deepEqual([activity, at === since], [held ? 'on_hold' : 'in_call', held]);
+    const changed = published.filter((e) => e.type === 'presence.changed' && e.data.extension === '1001');
+    assert.equal(changed.length, held ? 0 : 1);
+  }
 });
 
 test('pbx presence - the reason of a pause is in the summary, behind the call and before available', () => {

@@ -3,7 +3,7 @@ import { rfc3339, rfc3339OrNull } from '../core/clock.ts';
 import type { EndpointKind } from '../ports/directory.ts';
 import type { DeviceState, ExtensionFeatures } from '../ports/engine-state.ts';
 import type { LiveExtension, PresenceSaid, Said } from '../ports/live.ts';
-import { notReadyReason, touchAgent } from './agent-state.ts';
+import { isInCall, notReadyReason, touchAgent } from './agent-state.ts';
 import type { PublishedPresence } from './facts.ts';
 import { emit } from './state.ts';
 import type { State, Turn } from './state.ts';
@@ -34,21 +34,30 @@ export function reachabilityOf(states: readonly DeviceState[]): Reachability {
   }
   return unknown ? 'unknown' : 'offline';
 }
-export function activityOf(states: readonly DeviceState[]): Activity {
+/** `holds`: the person has put every call on hold, which no device state shows: `ONHOLD` is the device of the held side. */
+export function activityOf(states: readonly DeviceState[], holds: boolean): Activity {
   let talking = false;
   let busy = false;
-  let held = false;
   let ringing = false;
   for (const state of states) {
-    talking ||= state === 'INUSE' || state === 'RINGINUSE';
+    talking ||= state === 'INUSE' || state === 'RINGINUSE' || state === 'ONHOLD';
     busy ||= state === 'BUSY';
-    held ||= state === 'ONHOLD';
     ringing ||= state === 'RINGING' || state === 'RINGINUSE';
   }
-  if (ringing) return talking || busy || held ? 'in_call_and_ringing' : 'ringing';
-  if (talking) return 'in_call';
-  if (held) return 'on_hold';
+  if (ringing) return talking || busy ? 'in_call_and_ringing' : 'ringing';
+  if (talking) return holds ? 'on_hold' : 'in_call';
   return busy ? 'busy' : 'idle';
+}
+/** Start of the newest hold while the person holds every call that it is in, else null. */
+function holdsSince(s: State, extension: string): number | null {
+  let since: number | null = null;
+  for (const id of s.legsOf.get(extension) ?? []) {
+    const leg = s.channels.get(id);
+    if (leg === undefined || !isInCall(leg)) continue;
+    if (leg.leg !== 'held') return null;
+    since = Math.max(since ?? 0, leg.leg_since);
+  }
+  return since;
 }
 /** Summary for lists; precedence: do not disturb, ringing, in call, own status, pause reason, available, offline. */
 export function summaryOf(
@@ -149,7 +158,7 @@ const sameFeatures = (a: ExtensionFeatures | undefined, b: ExtensionFeatures): b
   a.ring_seconds === b.ring_seconds &&
   a.devices === b.devices;
 
-/** Updates one extension from its devices and its agent's readiness; O(its devices). */
+/** Updates one extension from its devices and its agent's readiness; O(its devices and legs). */
 export function refreshPresence(s: State, t: Turn, extension: string): void {
   const endpoints = s.site.devices.get(extension);
   if (endpoints === undefined) return;
@@ -171,7 +180,7 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
   // If no device can be reached, a call wakes the app by a push.
   const reachability =
     reached === 'offline' && s.wakeable.has(extension) && seen.includes('mobile') ? 'push_only' : reached;
-  const activity = activityOf(states);
+  const activity = activityOf(states, holdsSince(s, extension) !== null);
   const { personal, note, expires_at } = saidBy(s, extension);
   const summary = summaryOf({ reachability, activity, personal }, notReadyReason(s, extension));
   const same =
@@ -214,6 +223,19 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
   touchAgent(t, extension);
 }
 
+/**
+ * Applies the holds of the touched extensions. A person whose last leg is gone has no call a moment later, by its device, so
+ * its hold does not become a talk meanwhile.
+ */
+export function followHolds(s: State, t: Turn): void {
+  for (let place = 0; place < t.agents.size; place++) {
+    const extension = t.agents.extension(place);
+    const activity = s.extensions.get(extension)?.activity;
+    if ((activity !== 'in_call' && activity !== 'on_hold') || !s.legsOf.has(extension)) continue;
+    if ((holdsSince(s, extension) !== null) !== (activity === 'on_hold')) refreshPresence(s, t, extension);
+  }
+}
+
 /** Emits `presence.changed` if the journal's last one for this extension differs. */
 export function tellPresence(s: State, t: Turn, live: LiveExtension): void {
   const { extension, reachability, activity, personal, note, summary } = live;
@@ -247,16 +269,16 @@ export function tellPresence(s: State, t: Turn, live: LiveExtension): void {
 const reached = (state: DeviceState): boolean | null =>
   state === 'UNKNOWN' ? null : state !== 'UNAVAILABLE' && state !== 'INVALID';
 /** Stores a device state; false if it did not change. */
-export function deviceSeen(s: State, t: Turn, endpoint: string, state: DeviceState): boolean {
+export function deviceSeen(s: State, at: number, endpoint: string, state: DeviceState): boolean {
   const before = s.devices.get(endpoint);
   if (before?.state === state) return false;
   const reachable = reached(state);
-  const since = before?.reachable === reachable ? before.since : t.at;
+  const since = before?.reachable === reachable ? before.since : at;
   s.devices.set(endpoint, { state, reachable, since });
   return true;
 }
 export function deviceState(s: State, t: Turn, endpoint: string, state: DeviceState): void {
-  if (!deviceSeen(s, t, endpoint, state)) return;
+  if (!deviceSeen(s, t.at, endpoint, state)) return;
   const owner = s.site.endpoints.get(endpoint);
   if (owner !== undefined) refreshPresence(s, t, owner.extension);
 }

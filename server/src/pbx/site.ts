@@ -62,7 +62,7 @@ export function applySite(s: State, t: Turn, event: SiteEvent): void {
   // A leg shows the name from the directory.
   for (const call of s.calls.values()) touchCall(s, call.id);
   for (const endpoint of s.site.endpoints.keys()) {
-    if (s.synced && !s.devices.has(endpoint)) deviceSeen(s, t, endpoint, 'UNAVAILABLE');
+    if (s.synced && !s.devices.has(endpoint)) deviceSeen(s, t.at, endpoint, 'UNAVAILABLE');
   }
   for (const extension of s.site.devices.keys()) refreshPresence(s, t, extension);
   followTrunks(s, t);

@@ -17,7 +17,7 @@ import {
 import { setChannel } from './leg-state.ts';
 import { closePublishedLegs } from './legs.ts';
 import { seeParked } from './parking.ts';
-import { deviceSeen, featuresSeen, refreshPresence, tellPresence } from './presence.ts';
+import { deviceSeen, featuresSeen, followHolds, refreshPresence, tellPresence } from './presence.ts';
 import {
   callerJoined,
   closeOffer,
@@ -72,6 +72,7 @@ export function applySnapshot(s: State, t: Turn, { snapshot, why }: EngineEventO
   }
   closePublishedLegs(s, t);
   closeAllPublished(s, t);
+  followHolds(s, t);
   s.synced = true;
   for (const live of s.extensions.values()) tellPresence(s, t, live);
 }
@@ -162,7 +163,7 @@ function seeDevices(s: State, t: Turn, snapshot: EngineSnapshot): void {
     note(endpoint);
   }
   for (const [endpoint, state] of states) {
-    if (deviceSeen(s, t, endpoint, state)) note(endpoint);
+    if (deviceSeen(s, t.at, endpoint, state)) note(endpoint);
   }
   for (const extension of changed) refreshPresence(s, t, extension);
 }

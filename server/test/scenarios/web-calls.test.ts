@@ -64,7 +64,7 @@ describe('web calls', () => {
     await a.answer();
     await b.answered();
     await a.hold();
-    await shows(lea, '1010', 'busy', 'on_hold', 'in_call');
+    await shows(lea, '1010', 'busy', 'on_hold');
     await a.retrieve();
     await b.hangup();
     await a.ended();

@@ -522,7 +522,6 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       cancel: over,
       hold(on) {
         fact({ type: 'channel.held', id: channelId(node, device), held: on });
-        deviceState(extension, on ? 'ONHOLD' : 'INUSE');
       },
       release(reason = 'caller') {
         fact({ type: 'agent.released', ...ids, reason, talk_seconds: 1 });

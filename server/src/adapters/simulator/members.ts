@@ -3,7 +3,7 @@ import { FEATURES_OFF } from '../../ports/engine-state.ts';
 import type { DeviceState, EngineTrunk, ExtensionFeatures, QueueMember } from '../../ports/engine-state.ts';
 import type { Site, SiteExtension } from '../../ports/site.ts';
 import { ServiceError } from '../../core/errors.ts';
-import type { Switch } from './switch.ts';
+import type { Channel, Switch } from './switch.ts';
 
 const INTERFACE = /^Local\/([0-9]{1,20})@queue-agent$/;
 export const memberOf = (extension: string) => ({
@@ -64,7 +64,9 @@ export class Members {
     const rings = own.some(({ state }) => state === 'ringing');
     const talks = own.some(({ state }) => state !== 'ringing');
     if (rings) return talks ? 'RINGINUSE' : 'RINGING';
-    return own.every(({ held }) => held === 'device') ? 'ONHOLD' : 'INUSE';
+    // As in the engine, the device of the held side is on hold.
+    const isHeld = (c: Channel): boolean => this.#switch.beside(c).some(({ held }) => held === 'device');
+    return own.every(isHeld) ? 'ONHOLD' : 'INUSE';
   }
   /** Every far side answers, and accepts a registration. */
   trunks(): EngineTrunk[] {

@@ -178,13 +178,16 @@ export class Switch {
     c.bridge = { id, holding };
     this.fact({ type: 'bridge.entered', bridge: id, id: c.id, holding });
     this.record(c, 'bridge_enter', { bridge: id, ...(holding ? { holding } : {}) });
+    this.#device(c);
   }
   leave(c: Channel): void {
     if (c.bridge === null) return;
     const { id } = c.bridge;
+    const held = c.held === 'device' ? this.beside(c) : [];
     c.bridge = null;
     this.fact({ type: 'bridge.left', bridge: id, id: c.id });
     this.record(c, 'bridge_exit', { bridge: id });
+    for (const other of held) this.#device(other);
   }
   /** Channels in the same bridge where people talk. */
   beside(c: Channel): readonly Channel[] {
@@ -204,8 +207,10 @@ export class Switch {
       held: by !== null,
       ...(how === 'operation' ? { by: how } : {}),
     });
-    for (const other of this.beside(c)) this.record(other, by === null ? 'music_end' : 'music_start');
-    this.#device(c);
+    for (const other of this.beside(c)) {
+      this.record(other, by === null ? 'music_end' : 'music_start');
+      this.#device(other);
+    }
   }
   /** Moves every channel of a call into another call. */
   link(from: CallId, into: CallId): void {
