@@ -30,7 +30,11 @@ export const Presence = z.object({
   expires_at: z.string().nullable().describe('End of the personal status; null: open.'),
   /** One word for lists: dnd, in_call, ringing, away, xa, unavailable, the agent's pause reason, available, offline. */
   summary: z.string(),
-  since: z.string(),
+  since: z
+    .string()
+    .describe(
+      'Start of what `summary` names. A call keeps its start while another one rings and after a hold or do not disturb; `on_hold` has the start of the hold.',
+    ),
 });
 export type Presence = z.infer<typeof Presence>;
 

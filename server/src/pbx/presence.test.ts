@@ -89,6 +89,7 @@ const activities = (scene: Scene): unknown[] =>
 test('pbx presence - a person is on hold while it holds every call, by its device or a command; the held side is in a call', () => {
   const scene = new Scene();
   talking(scene);
+  const begun = scene.view.extension('1001')!.since;
   const shown = (): unknown => scene.view.extension('1001')?.activity;
   scene.device('1001', 'ONHOLD');
   assert.equal(shown(), 'in_call', 'the other side holds it');
@@ -97,7 +98,8 @@ test('pbx presence - a person is on hold while it holds every call, by its devic
     const hold = (held: boolean): void =>
       void scene.send({ type: 'channel.held', id: chan('1'), held, ...(by === 'device' ? {} : { by }) });
     hold(true);
-    assert.equal(shown(), 'on_hold');
+    const held = scene.at;
+    assert.deepEqual([shown(), scene.view.extension('1001')?.since], ['on_hold', held]);
     scene.created(`2${by}`, { endpoint: '1001', state: 'dialing' });
     assert.equal(shown(), 'in_call', 'it dials');
     scene.hangup(`2${by}`);
@@ -109,9 +111,9 @@ test('pbx presence - a person is on hold while it holds every call, by its devic
     assert.equal(shown(), 'in_call_and_ringing');
     scene.hangup(`3${by}`);
     scene.device('1001', 'INUSE');
-    assert.equal(shown(), 'on_hold');
+    assert.deepEqual([shown(), scene.view.extension('1001')?.since], ['on_hold', held], 'one hold');
     hold(false);
-    assert.equal(shown(), 'in_call');
+    assert.deepEqual([shown(), scene.view.extension('1001')?.since], ['in_call', begun], 'one talk');
   }
   scene.send({ type: 'channel.held', id: chan('1'), held: true });
   scene.published.length = 0;
@@ -120,7 +122,7 @@ test('pbx presence - a person is on hold while it holds every call, by its devic
   assert.deepEqual(activities(scene), ['idle']);
 });
 
-test('pbx presence - a hold that a snapshot shows, and its time, outlive a restart of the service', () => {
+test('pbx presence - a hold that a snapshot shows, and the time of a talk, outlive a restart of the service', () => {
   const before = new Scene();
   talking(before);
   before.send({ type: 'channel.held', id: chan('1'), held: true, by: 'operation' });
@@ -145,6 +147,39 @@ test('pbx presence - a hold that a snapshot shows, and its time, outlive a resta
     const changed = published.filter((e) => e.type === 'presence.changed' && e.data.extension === '1001');
     assert.equal(changed.length, held ? 0 : 1);
   }
+});
+
+test('pbx presence - since is the start of what the summary names, whatever else changes meanwhile', () => {
+  const scene = new Scene();
+  const seen = (): unknown[] => {
+    const { summary, activity, since } = scene.view.extension('1002')!;
+    return [summary, activity, since];
+  };
+  scene.device('1002', 'RINGING');
+  const rang = scene.at;
+  scene.send({ type: 'extension.features', extension: '1002', features: dnd(true) });
+  const quiet = scene.at;
+  assert.deepEqual(seen(), ['dnd', 'ringing', quiet]);
+  scene.send({ type: 'extension.features', extension: '1002', features: dnd(false, 2) });
+  assert.deepEqual(seen(), ['ringing', 'ringing', rang]);
+  scene.device('1002', 'RINGINUSE');
+  const talk = scene.at;
+  assert.deepEqual(seen(), ['in_call', 'in_call_and_ringing', talk]);
+  scene.device('1002', 'INUSE');
+  assert.deepEqual(seen(), ['in_call', 'in_call', talk]);
+  scene.send({ type: 'extension.features', extension: '1002', features: dnd(true, 3) });
+  const again = scene.at;
+  scene.device('1002', 'RINGINUSE');
+  assert.deepEqual(seen(), ['dnd', 'in_call_and_ringing', again]);
+  scene.send({ type: 'extension.features', extension: '1002', features: dnd(false, 4) });
+  assert.deepEqual(seen(), ['in_call', 'in_call_and_ringing', talk]);
+  says(scene, [['1002', { personal: 'away', note: null, expires_at: null }]]);
+  assert.deepEqual(seen(), ['in_call', 'in_call_and_ringing', talk]);
+  scene.device('1002', 'NOT_INUSE');
+  const away = scene.at;
+  assert.deepEqual(seen(), ['away', 'idle', away]);
+  scene.device('1002', 'UNAVAILABLE');
+  assert.deepEqual(seen(), ['away', 'idle', away]);
 });
 
 test('pbx presence - the reason of a pause is in the summary, behind the call and before available', () => {

@@ -6,7 +6,7 @@ import type { LiveExtension, PresenceSaid, Said } from '../ports/live.ts';
 import { isInCall, notReadyReason, touchAgent } from './agent-state.ts';
 import type { PublishedPresence } from './facts.ts';
 import { emit } from './state.ts';
-import type { State, Turn } from './state.ts';
+import type { Extension, State, Turn } from './state.ts';
 
 /** Most changes that a reader may lag behind before it must reload everything. */
 export const RING = 8192;
@@ -158,6 +158,35 @@ const sameFeatures = (a: ExtensionFeatures | undefined, b: ExtensionFeatures): b
   a.ring_seconds === b.ring_seconds &&
   a.devices === b.devices;
 
+type Times = Pick<Extension, 'since' | 'activity_since' | 'in_call_since'>;
+const phaseOf = (activity: Activity): Activity =>
+  activity === 'in_call_and_ringing' || activity === 'busy' ? 'in_call' : activity;
+/** A call keeps its start while another one rings and after a hold; until the engine's first snapshot the journal has it. */
+function timesOf(
+  s: State,
+  at: number,
+  extension: string,
+  now: Pick<LiveExtension, 'activity' | 'summary'>,
+): Times {
+  const { activity, summary } = now;
+  const before = s.extensions.get(extension);
+  const phase = phaseOf(activity);
+  const isCall = phase === 'in_call' || phase === 'on_hold';
+  const named = summary === 'ringing' || summary === 'in_call';
+  const published = s.synced ? undefined : s.publishedPresence.get(extension);
+  if (published?.summary === summary && (!named || phaseOf(published.activity) === phase)) {
+    const since = Date.parse(published.since);
+    const activity_since = named ? since : at;
+    return { since, activity_since, in_call_since: isCall ? activity_since : null };
+  }
+  const in_call_since = isCall ? (before?.in_call_since ?? at) : null;
+  const goesOn = before !== undefined && phaseOf(before.activity) === phase;
+  const begun = phase === 'in_call' ? in_call_since : phase === 'on_hold' ? holdsSince(s, extension) : null;
+  const activity_since = goesOn ? before.activity_since : (begun ?? at);
+  const since = named ? activity_since : before?.summary === summary ? before.since : at;
+  return { since, activity_since, in_call_since };
+}
+
 /** Updates one extension from its devices and its agent's readiness; O(its devices and legs). */
 export function refreshPresence(s: State, t: Turn, extension: string): void {
   const endpoints = s.site.devices.get(extension);
@@ -199,14 +228,7 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
     before.note === note &&
     before.expires_at === expires_at;
   if (same && sameDevices && sameWords) return;
-  const published = same ? undefined : s.publishedPresence.get(extension);
-  const unchanged =
-    published !== undefined &&
-    published.reachability === reachability &&
-    published.activity === activity &&
-    published.personal === personal;
-  const since = same ? before.since : unchanged && !s.synced ? Date.parse(published.since) : t.at;
-  const live: LiveExtension = {
+  const live: Extension = {
     extension,
     devices,
     reachability,
@@ -215,7 +237,7 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
     note,
     expires_at,
     summary,
-    since,
+    ...timesOf(s, t.at, extension, { activity, summary }),
   };
   s.extensions.set(extension, live);
   bumpPresence(s, extension);

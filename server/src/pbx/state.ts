@@ -243,6 +243,13 @@ export type AgentNote =
       readonly since: string;
     };
 
+export interface Extension extends LiveExtension {
+  /** Start of the activity; that of a call includes further calls that ring, and holds that are over. */
+  readonly activity_since: number;
+  /** Start of the calls, holds included; null without a call. */
+  readonly in_call_since: number | null;
+}
+
 export interface OpenOperation {
   readonly until: number;
   /** Expected events still to come, and how often. */
@@ -306,7 +313,7 @@ export interface State {
   readonly agents: Map<string, Agent>;
   readonly talks: Map<string, Talk>;
   readonly devices: Map<string, LiveDevice>;
-  readonly extensions: Map<string, LiveExtension>;
+  readonly extensions: Map<string, Extension>;
   /** State of the trunks as the engine reports it, by endpoint. */
   readonly trunkFacts: Map<string, EngineTrunk>;
   /** By name. */

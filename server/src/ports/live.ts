@@ -43,7 +43,7 @@ export interface LiveExtension {
   /** End of the personal status, in milliseconds since 1970; null: open. */
   readonly expires_at: number | null;
   readonly summary: string;
-  /** Milliseconds since 1970 of the last change of reachability, activity or personal. */
+  /** Start of what `summary` names, or of the hold while `on_hold`, in milliseconds since 1970. */
   readonly since: number;
 }
 export interface LiveLeg {
