@@ -41,7 +41,7 @@ export async function startPebble(
   // It answers 400 to a client without a name.
   const headers = { 'user-agent': 'offhook-test' };
   const { stop, serve } = await keepServer(t, 'pebble', {
-    // Nothing that it checked before is valid for a new order, and many of its nonces are refused.
+    // What it checked before is valid for one of a hundred new orders, and many of its nonces are refused.
     start: () =>
       start('usr/bin/pebble', ['-config', file('config.json'), '-strict'], {
         PEBBLE_VA_NOSLEEP: '1',
