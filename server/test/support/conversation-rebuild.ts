@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { celFile } from '../../src/adapters/asterisk/conf/instance.ts';
+import { assertProven } from './conversation-proof.ts';
 import { recordedIn } from './call-records.ts';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { run } from '../../src/adapters/asterisk/provision/run.ts';
@@ -69,6 +70,7 @@ export function rebuild(site: Site, country = ''): ReturnType<typeof run> {
  */
 export async function assertRebuilt(site: Site, country = ''): Promise<void> {
   await site.stop();
+  await assertProven(site);
   const read = async (): Promise<ReadonlyMap<string, object>> => {
     const store = await site.place.open();
     try {

@@ -9,6 +9,7 @@ export interface JournalEvent {
   readonly seq: number;
   readonly type: EventType;
   readonly subject: string;
+  readonly time: string;
   readonly observed: 'live' | 'resync';
   readonly caused_by?: string;
   readonly data: Readonly<Record<string, unknown>>;

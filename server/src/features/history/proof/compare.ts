@@ -5,7 +5,7 @@ import { rfc3339 } from '../../../core/clock.ts';
 import type { CallRecord } from '../../../ports/call-records.ts';
 import { BUILT, readRecord } from '../store/packs.ts';
 import type { ConversationRecord } from '../record/record.ts';
-import { spokenMs } from '../record/figures.ts';
+import { spokenMs, talkClockMs } from '../record/figures.ts';
 import { inChunks } from '../store/store.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Absences } from './gaps.ts';
@@ -79,7 +79,7 @@ interface JournalView {
 }
 /** Null if the call needs no finding; `waits` while a call merged with it lasts. */
 export function lackOf(story: Story, stored: Stored, journal: JournalView): Lack | 'waits' | null {
-  const journalMs = talkOfStory(story);
+  const journalMs = talkOfStory(story, 'held too');
   const lack = (kind: Lack['kind'], records: number | null, completes = true): Lack => ({
     kind,
     records,
@@ -104,10 +104,17 @@ export function lackOf(story: Story, stored: Stored, journal: JournalView): Lack
     !story.partial &&
     record.merged_from.length < calls.length &&
     !journal.overlaps({ from: story.from, to: story.end!.at }, [...calls, ...story.legs.keys()]);
+  if (!comparable || agrees(story, record, TOLERANCE_MS)) return null;
   const recordsMs = spokenMs(record);
-  if (!comparable || Math.abs(recordsMs - journalMs) <= TOLERANCE_MS) return null;
   return lack('talk_time', recordsMs, journalMs > recordsMs);
 }
+/**
+ * True if both have the same talk time with holds, or without them: they may differ about a hold alone, because a phone may
+ * hold by itself, and the holder may leave the held party alone to consult somebody.
+ */
+export const agrees = (story: Story, record: ConversationRecord, tolerance: number): boolean =>
+  Math.abs(spokenMs(record) - talkOfStory(story, 'held too')) <= tolerance ||
+  Math.abs(talkClockMs(record) - talkOfStory(story, 'not held')) <= tolerance;
 /** Records of the journal's call, with the call ids of its conversation in the call records. */
 export function recordsFor(story: Story, { rootOf, callOf }: Stored): readonly CallRecord[] {
   // The engine and the journal may use different call ids when the engine used an id twice.

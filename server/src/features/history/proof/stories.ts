@@ -67,10 +67,12 @@ const TYPES = new Set<DomainEvent['type']>([
   'call.ringing',
   'call.answered',
   'call.joined',
+  'call.party_changed',
   'call.held',
   'call.retrieved',
   'call.transferred',
   'call.parked',
+  'parking.slot_freed',
   'call.left',
   'call.ended',
   'queue.caller_joined',
@@ -91,9 +93,10 @@ class JournalStories implements Stories {
 
   take(event: DomainEvent, seq: number): void {
     if (!TYPES.has(event.type)) return;
+    // An end observed by a resync closes the story, so it is marked first.
+    if (event.observed === 'resync') this.#markPartial(event);
     if (event.type.startsWith('queue.')) this.#takeVisit(event);
     else this.#takeCall(event, seq);
-    if (event.observed === 'resync') this.#markPartial(event);
     this.#dropSilent(event.at);
   }
   ended(): readonly Story[] {
@@ -151,6 +154,15 @@ class JournalStories implements Stories {
         connect(story, legIn(story, event.data.leg, at), at);
         return;
       }
+      case 'call.party_changed': {
+        const story = this.#storyOf(event.data.call_id, at, seq);
+        const party = story.legs.get(event.data.party.leg_id);
+        if (party === undefined) return;
+        const both = [legIn(story, event.data.leg, at), party];
+        for (const { held } of both) close(held, at);
+        meet(story, both, at);
+        return;
+      }
       case 'call.held':
       case 'call.retrieved': {
         const story = this.#storyOf(event.data.call_id, at, seq);
@@ -158,9 +170,18 @@ class JournalStories implements Stories {
         return;
       }
       case 'call.parked': {
-        const leg = legIn(this.#storyOf(event.data.call_id, at, seq), event.data.leg, at);
+        const story = this.#storyOf(event.data.call_id, at, seq);
+        const leg = legIn(story, event.data.leg, at);
         close(leg.met, at);
+        const [one, ...more] = present(story).filter(({ met }) => met.at(-1)?.to === null);
+        // The leg that parked it hears the number of the slot alone.
+        if (one !== undefined && more.length === 0) close(one.met, at);
         leg.parked.push({ from: at, to: null, slot: event.data.slot });
+        return;
+      }
+      case 'parking.slot_freed': {
+        const leg = this.#knownStory(event.data.call_id)?.legs.get(event.data.leg_id);
+        if (leg !== undefined) close(leg.parked, at);
         return;
       }
       case 'call.transferred': {
@@ -294,11 +315,22 @@ function hold(story: Story, by: StoryLeg, on: boolean, at: number): void {
 function connect(story: Story, leg: StoryLeg, at: number): void {
   leg.answered ??= at;
   close(leg.parked, at);
-  const others = present(story).filter((other) => other !== leg && (other.answered !== null || other.first));
-  if (others.length === 0) return;
-  const waits = others.filter((other) => !other.rang || other.answered !== null);
-  for (const one of waits.length > 0 ? [leg, ...waits] : []) {
-    close(one.parked, at);
-    if (one.met.at(-1)?.to !== null) one.met.push({ call: story.call, from: at, to: null });
+  const others = present(story).filter((other) => other !== leg);
+  const there = others.filter((other) => other.answered !== null || (other.first && !other.rang));
+  // No event names the answer of a device that the engine rang first for a call that it placed.
+  const placed = there.length > 0 ? there : others.filter((other) => isPlacedFor(story, other));
+  for (const one of placed) one.answered ??= one.rang ? at : null;
+  if (placed.length > 0) meet(story, [leg, ...placed], at);
+}
+/** True for a device of the person for whom the engine placed the call. */
+function isPlacedFor({ legs }: Story, { leg, rang }: StoryLeg): boolean {
+  const [first] = legs.values();
+  return rang && first!.first && first!.rang && leg.extension === first!.leg.extension;
+}
+/** These legs talk to each other: none is parked any more. */
+function meet({ call }: Story, legs: readonly StoryLeg[], at: number): void {
+  for (const leg of legs) {
+    close(leg.parked, at);
+    if (leg.met.at(-1)?.to !== null) leg.met.push({ call, from: at, to: null });
   }
 }

@@ -20,15 +20,14 @@ export function recordsOfStory(story: Story): readonly CallRecord[] {
     ...closings(story),
   ];
 }
-/** Milliseconds with at least two connected legs, held time included. */
-export function talkOfStory(story: Story): number {
+/** Milliseconds with at least two connected legs; `held`: whether a held leg counts as connected. */
+export function talkOfStory(story: Story, held: 'held too' | 'not held'): number {
   const spans = new Map<string, Span[]>();
-  const legs = [...story.legs.values()];
-  for (const leg of legs) {
-    for (const { call, from, to } of leg.met) {
-      const others = legs.filter((other) => other !== leg).flatMap((other) => other.met);
-      for (const other of others) {
-        if (other.call !== call || other.to === null || to === null) continue;
+  const legs = [...story.legs.values()].map((leg) => ({ leg, talks: talksOf(leg, held) }));
+  for (const { leg, talks } of legs) {
+    for (const { call, from, to } of talks) {
+      for (const other of legs.flatMap((one) => (one.leg === leg ? [] : one.talks))) {
+        if (other.call !== call) continue;
         const [start, stop] = [Math.max(from, other.from), Math.min(to, other.to)];
         if (start >= stop) continue;
         const known = spans.get(call);
@@ -38,6 +37,21 @@ export function talkOfStory(story: Story): number {
     }
   }
   return lengthOf([...spans.values()].flat());
+}
+type Talk = Span & { readonly call: string };
+function talksOf(leg: StoryLeg, held: 'held too' | 'not held'): readonly Talk[] {
+  let talks: readonly Talk[] = leg.met.flatMap(({ call, from, to }) =>
+    to === null ? [] : { call, from, to },
+  );
+  if (held === 'held too') return talks;
+  for (const { from, to } of leg.held)
+    talks = talks.flatMap((talk) =>
+      [
+        { ...talk, to: Math.min(talk.to, from) },
+        { ...talk, from: Math.max(talk.from, to ?? Infinity) },
+      ].filter((part) => part.from < part.to),
+    );
+  return talks;
 }
 
 interface Dialling extends Span {
