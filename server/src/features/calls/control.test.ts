@@ -732,6 +732,25 @@ test('calls - of two pickups of one call, one succeeds with its own operation, t
   );
 });
 
+test('calls - the id of a placed call sorts between the calls that live at its engine and later ones of that second', async (t) => {
+  const rig = await callsRig(t);
+  rig.scene.device('1002', 'NOT_INUSE');
+  const second = Math.floor(rig.clock.now() / 1000);
+  const idOf = async (name: string): Promise<string> => {
+    const before = rig.asked.length;
+    const answer = rig.post(BOSS, '', { to: '1006' });
+    await until('it was asked for', () => rig.asked.length > before);
+    rig.rings('1002', name);
+    assert.equal((await answer).status, 202);
+    return (rig.asked.at(-1)!.args[0] as PlacedCall).pair[0].replace(/^ast1:oh-[0-9a-f]{12}-/, '');
+  };
+  rig.scene.created(`${second - 1}.17`, { endpoint: '1003', dialled: '1004' });
+  assert.equal(await idOf('a'), `${second}.1`);
+  rig.scene.created(`${second}.18`, { endpoint: '1003', dialled: '1004' });
+  assert.equal(await idOf(`${second}.21`), `${second}.18`);
+  assert.equal(await idOf('c'), `${second}.21`);
+});
+
 test('calls - recording: one at a time begins or ends it on a leg, and it is ended when none is left', async (t) => {
   const left = { of: 0 };
   const rig = await callsRig(t, {

@@ -63,11 +63,17 @@ interface PlacedPlan {
 
 /**
  * Ids for a pair of channels that the engine creates. They end in seconds and a counter like the engine's own, because
- * calls are sorted by them.
+ * calls are sorted by them: after each live leg of that engine, and before the channels that it creates later.
  */
-function newPair(node: NodeId, now: number): readonly [ChannelId, ChannelId] {
-  const name = `oh-${randomBytes(6, 'placed call').toString('hex')}-${Math.floor(now / 1000)}`;
-  return [channelId(node, `${name}.1`), channelId(node, `${name}.2`)];
+function newPair(node: NodeId, now: number, calls: readonly LiveCall[]): readonly [ChannelId, ChannelId] {
+  let [second, serial] = [Math.floor(now / 1000), 1];
+  for (const { id } of calls.flatMap(({ legs }) => legs)) {
+    const [, s, n] = nodeOf(id) === node ? (/(\d{10,12})\.(\d{1,12})$/.exec(id) ?? []) : [];
+    if (Number(s) > second) [second, serial] = [Number(s), Number(n)];
+    else if (Number(s) === second) serial = Math.max(serial, Number(n));
+  }
+  const name = `oh-${randomBytes(6, 'placed call').toString('hex')}-${second}`;
+  return [channelId(node, `${name}.${serial}`), channelId(node, `${name}.${serial + 1}`)];
 }
 
 export class Placing {
@@ -267,7 +273,7 @@ export class Placing {
   #placed(plan: PlacedPlan): Plan {
     const { engine, live, clock } = this.#deps;
     const { extension } = plan.own.person;
-    const pair = newPair(this.#nodeOf(extension), clock.now());
+    const pair = newPair(this.#nodeOf(extension), clock.now(), live.calls());
     const placedId = pair[0] as string;
     const ring_seconds = plan.ring_seconds ?? RING_SECONDS;
     const ring_ms = ring_seconds * 1000 + RING_SLACK_MS;
