@@ -149,6 +149,12 @@ export const Transfer = z
     kind: z.enum(['blind', 'attended', 'forward', 'pickup', 'park', 'conference']),
     at: Moment,
     by: z.string().nullable().describe('Leg that made the transfer.'),
+    forwarded_by: z
+      .string()
+      .optional()
+      .describe(
+        'Of a forward without a leg in `by`: the extension whose calls go to another number before its devices ring. Absent otherwise.',
+      ),
     moved: z.string().nullable().describe('Leg that was transferred, parked or picked up.'),
     to: z.string().describe('Target number or slot.'),
     to_leg: z.string().nullable().describe('The leg it reached.'),

@@ -2,11 +2,12 @@
  * Calls taken by an application, a colleague or another number, played with real phones: each record equals the
  * measurements of the phones.
  */
+import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ask } from '../support/call-steps.ts';
 import { extensions } from '../support/company.ts';
 import { assertRebuilt } from '../support/conversation-rebuild.ts';
-import { lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
+import { connect, lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg } from '../support/expected-conversation.ts';
 import { shows } from '../support/steps.ts';
 import { until } from '../support/until.ts';
@@ -16,7 +17,7 @@ const plain = { direction: 'internal', answered: null } as const;
 describe('conversations: services', () => {
   // 2023 has a mailbox and no phone.
   const stage = useStage({
-    people: [...extensions(2022, 2035), '2040'],
+    people: [...extensions(2022, 2038), '2040'],
     mailboxes: ['2023', '2024', '2025'],
     queues: [{ number: '500', agents: ['2040'] }],
   });
@@ -279,6 +280,53 @@ describe('conversations: services', () => {
         ],
       });
     });
+  });
+
+  test('conversations - forward of every call: its owner is told of a call that rang no device of theirs', async () => {
+    await using a = await stage.phone('2036');
+    await using c = await stage.phone('2038');
+    const owner = await stage.site().person('2037');
+    const set = await fetch(`${stage.site().base}/api/mobile/features.php`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${owner.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ call_forward_number: '2038' }),
+    });
+    assert.equal(set.status, 200);
+    const [call, at] = await connect(a, '2037', c);
+    await talk(1, call, at);
+    await call.hangup();
+    await at.ended();
+    const { answered } = at.times;
+    const { began, ended } = call.times;
+    const { transfers, timeline } = await stage.is({
+      ...plain,
+      disposition: 'answered',
+      cause: 16,
+      ended_by: 'caller',
+      dialled: '2037',
+      answered,
+      legs: {
+        a: leg('2036', 'caller', '2037', ['answered', 16, 'this_leg'], call.times, [
+          ['alerting', answered],
+          ['connected', ended, { with: ['c'] }],
+        ]),
+        c: leg('2038', 'transfer_target', '2038', ['answered', 16, 'other_side'], at.times, [
+          ['alerting', answered],
+          ['connected', ended, { with: ['a'] }],
+        ]),
+      },
+      unreached: ['2037'],
+      transfers: [
+        { kind: 'forward', at: began, by: null, moved: 'a', to: '2038', to_leg: 'c', outcome: 'completed' },
+      ],
+    });
+    assert.equal(transfers[0]!.forwarded_by, '2037');
+    assert.match(
+      timeline.find((e) => e.what === 'forward')!.text,
+      /^The forward of 2037 sent .* on to 2038$/,
+    );
+    const [row] = (await owner.history('')).calls;
+    assert.deepEqual([row!.direction, row!.disposition, row!.party], ['missed', 'NO ANSWER', '2036']);
   });
 
   test('conversations: services - rebuilt conversations equal the live ones', () =>

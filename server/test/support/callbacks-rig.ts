@@ -19,7 +19,7 @@ import { until } from './until.ts';
 export const BEGUN = Date.UTC(2026, 10, 21, 9, 5);
 const moment = (s: number): string => new Date(BEGUN + s * 1_000).toISOString();
 type Leg = Conversation['legs'][number];
-type Fields = Partial<Conversation>;
+export type Fields = Partial<Conversation>;
 
 const party = (extension: string | null, number: string) => ({
   extension,

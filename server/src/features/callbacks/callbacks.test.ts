@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CALLBACK_DAYS, MAX_CALLBACKS, TAKEN_MINUTES } from '@offhook/contract/callbacks.ts';
 import type { Callback } from '@offhook/contract/callbacks.ts';
+import type { Fields } from '../../../test/support/callbacks-rig.ts';
 import { ANNA, BEGUN, calls, callbacksRig } from '../../../test/support/callbacks-rig.ts';
 import { mortalStore } from '../../../test/support/mortal-store.ts';
 import { until } from '../../../test/support/until.ts';
@@ -77,6 +78,32 @@ test('callbacks - a later talk closes it: by its person, by an agent or supervis
   await put('n:10', calls.abandoned(400, 'support', ['1004'], OTHER));
   await put('n:11', calls.abandoned(460, 'support', ['1004'], OTHER));
   assert.deepEqual((await list()).map(about), [`support ${OTHER} 2 open`]);
+});
+
+test('callbacks - a forward that somebody else answered leaves none to its owner; one that nobody answered does', async (t) => {
+  const { put, list } = await callbacksRig(t);
+  const forwarded = (call: Fields, at: string, ended_at: string): Fields => ({
+    ...call,
+    ended_at,
+    extensions: ['1003', '1005'],
+    transfers: [
+      {
+        kind: 'forward',
+        at,
+        by: null,
+        forwarded_by: '1005',
+        moved: 'outside',
+        to: '1003',
+        to_leg: '1003',
+        outcome: 'completed',
+      },
+    ],
+  });
+  const [at, ended] = ['2026-11-21T09:05:01.000Z', '2026-11-21T09:05:12.500Z'];
+  await put('n:1', forwarded(calls.talk(2, '1003', 'in'), at, ended));
+  assert.deepEqual(await list('token-user'), []);
+  await put('n:2', forwarded(calls.missed(2, ['1003'], OTHER), at, ended));
+  assert.deepEqual(all(await list('token-user')), [`1005 ${OTHER} 1 open`]);
 });
 
 test('callbacks - an amended, merged or erased conversation takes its tries with it', async (t) => {

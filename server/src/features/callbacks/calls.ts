@@ -54,10 +54,13 @@ function talksOf({ legs, extensions }: Conversation): readonly { by: string; at:
   );
 }
 /** Time at which a person missed the call; null where the person did not, or where the call did not reach them. */
-function missedAt(extension: string, { legs, ended_at }: Conversation): number | null {
+function missedAt(extension: string, { legs, transfers, ended_at }: Conversation): number | null {
   const own = legs.filter(({ participant }) => participant.extension === extension);
-  // Without a leg the person was called, but no device could ring.
-  if (own.length === 0) return ended_at === null ? null : Date.parse(ended_at);
+  // Without a leg the person was called, but no device could ring; a forward may have led the call to somebody else.
+  if (own.length === 0) {
+    const sent = transfers.find(({ forwarded_by }) => forwarded_by === extension)?.at ?? ended_at;
+    return sent === null ? null : Date.parse(sent);
+  }
   const rung = own.filter(
     ({ role, disposition }) => REACHING.has(role) && disposition !== 'answered_elsewhere',
   );

@@ -260,3 +260,38 @@ test('record - a device that forwarded its call is diverted, even when the engin
   )!;
   assert.deepEqual([leg.disposition, leg.cause, leg.ended_by], ['diverted', 23, 'this_leg']);
 });
+
+test('record - an extension that forwards its calls is named, also where its number was not dialled', () => {
+  // The records of a call over a trunk name the number outside until the inbound route chose the extension.
+  const records = recordedCall('forward-code').map((r) => {
+    if (r.channel !== 'ast1:1795302430.1') return r;
+    const reaches = r.reaches === '1002' ? null : r.reaches;
+    const dialled = r.type === 'forward' ? r.dialled : '+4930123';
+    return { ...r, extension: null, trunk: 'north', dialled, reaches };
+  });
+  const built = buildConversation(records, { e164: () => null })!;
+  assert.deepEqual(built.record.extensions, ['1002', '1003']);
+  assert.deepEqual(
+    built.record.transfers.map((t) => [t.kind, t.by, t.forwarded_by, t.to, t.outcome]),
+    [['forward', null, '1002', '1003', 'completed']],
+  );
+  assert.deepEqual(
+    peopleIn(built).map((p) => `${p.extension} ${p.direction} ${p.party} ${p.disposition}`),
+    ['1002 missed 1001 NO ANSWER', '1003 in 1001 ANSWERED'],
+  );
+});
+
+test('record - the forward of an extension that was called by another forward is its own', () => {
+  // 1002 rang in vain and its calls go to 1003, whose calls go to 1005 without a ring.
+  const records = recordedCall('forward').flatMap((r) =>
+    r.type === 'forward'
+      ? [r, { ...r, key: `${r.key}b`, at_us: r.at_us + 1000, forwarder: '1003', facts: { target: '1005' } }]
+      : [r],
+  );
+  const { transfers } = buildRecord(records, { e164: () => null })!;
+  const by = transfers.map((t) => [t.by !== null, t.forwarded_by, t.to]);
+  assert.deepEqual(by, [
+    [true, undefined, '1003'],
+    [false, '1003', '1005'],
+  ]);
+});

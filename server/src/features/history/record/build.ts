@@ -321,7 +321,7 @@ function partiesOf(caller: RecordedLeg | null, legs: readonly RecordedLeg[]): re
   }
   return [...found.values()];
 }
-function extensionsOf({ legs, origins }: Scene, caller: RecordedLeg | null): readonly string[] {
+function extensionsOf({ line, legs, origins }: Scene, caller: RecordedLeg | null): readonly string[] {
   const found = new Set<string>();
   for (const c of legs) {
     if (c.extension !== null) found.add(c.extension);
@@ -329,5 +329,6 @@ function extensionsOf({ legs, origins }: Scene, caller: RecordedLeg | null): rea
     const placed = c.id === caller?.leg_id && origins.of(c).placed && c.apps.length === 0;
     if (!placed) for (const extension of c.reaches.keys()) found.add(extension);
   }
+  for (const { forwarder } of line.marks) if (forwarder !== undefined) found.add(forwarder);
   return [...found].sort();
 }

@@ -32,6 +32,13 @@ test('timeline - entries of a call are in order and readable', () => {
     'leg_ended: Ada (1001) hung up',
     'leg_ended: Dan (1005) was left by the other side',
   ]);
+  assert.deepEqual(
+    ['forward', 'forward-code'].flatMap((name) => linesOf(name).filter((line) => line.startsWith('forward'))),
+    [
+      'forward: The device of Sam (1002) sent Ada (1001) on to 1003',
+      'forward: The forward of 1002 sent Ada (1001) on to 1003',
+    ],
+  );
   assert.deepEqual(linesOf('park-timeout').slice(3, 6), [
     'parked: Ada (1001) was parked',
     'service: Sam (1002) reached the exchange: announcement',

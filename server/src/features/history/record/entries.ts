@@ -138,7 +138,7 @@ const listed = (legs: readonly string[], names: Names): string =>
 const DEED: Readonly<Record<RecordedTransfer['kind'], (by: string, moved: string, to: string) => string>> = {
   blind: (by, moved, to) => `${by} passed ${moved} on to ${to} without speaking first`,
   attended: (by, moved, to) => `${by} passed ${moved} on to ${to} after speaking first`,
-  forward: (by, moved, to) => `The device of ${by} sent ${moved} on to ${to}`,
+  forward: (by, moved, to) => `${by} sent ${moved} on to ${to}`,
   pickup: (by, moved) => `${by} picked up the call that rang ${moved}`,
   park: (by, moved, to) => `${by} parked ${moved} on ${to}`,
   conference: (by, moved, to) => `${by} brought ${moved} and ${to} together`,
@@ -152,8 +152,13 @@ const passedOn = (t: RecordedTransfer, names: Names): Moment => ({
   at: t.at,
   what: t.kind === 'blind' || t.kind === 'attended' ? 'transferred' : t.kind,
   leg_id: t.by,
-  text: DEED[t.kind](names(t.by), names(t.moved), t.to || 'somebody') + (FAILED[t.outcome] ?? ''),
+  text: DEED[t.kind](doer(t, names), names(t.moved), t.to || 'somebody') + (FAILED[t.outcome] ?? ''),
 });
+function doer({ kind, by, forwarded_by }: RecordedTransfer, names: Names): string {
+  if (kind !== 'forward') return names(by);
+  if (by !== null) return `The device of ${names(by)}`;
+  return forwarded_by === undefined ? 'A forward' : `The forward of ${forwarded_by}`;
+}
 
 const END: Readonly<Record<NonNullable<RecordedLeg['ended_by']>, string>> = {
   this_leg: 'hung up',

@@ -213,7 +213,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   ],
   'forward-code': [
     '1001 out 1002 ANSWERED · 0/0/1/0/1 · - · sip',
-    '1002 missed 1001 FAILED · 0/0/0/0/0 · - · -',
+    '1002 missed 1001 NO ANSWER · 0/0/0/0/0 · - · -',
     '1003 in 1001 ANSWERED · 0/0/1/0/1 · - · sip',
   ],
   'forward-refused': [

@@ -5,7 +5,7 @@
  *   a leg was answered ───────────────────────────────────────> in
  *   rung in vain ── another device answered that ringing ─────> no row
  *        └───────── else ─────────────────────────────────────> missed
- *   dialled or transferred to, with no device to ring ────────> missed
+ *   dialled or transferred to, with no device to ring ────────> missed, also where its calls are forwarded
  */
 import type { z } from 'zod';
 import type { Disposition as DispositionSchema } from '@offhook/contract/history.ts';
@@ -269,34 +269,41 @@ function missedRow(view: View, extension: string, offers: readonly Leg[]): Perso
   };
 }
 
-/** Missed calls of dialled extensions without a device to ring. */
-function unreachable({ record, scene }: View, own: ReadonlySet<string>): readonly PersonRow[] {
+/** Missed calls of extensions without a ringing device: those that forward their calls, and those without one to ring. */
+function unreachable({ record, scene, caller: first }: View, own: ReadonlySet<string>): readonly PersonRow[] {
   const found = new Map<string, PersonRow>();
   const wanted = new Set(record.extensions);
+  const add = (extension: string, at_us: number, caller: ChannelLine, disposition: Disposition): void => {
+    if (own.has(extension) || found.has(extension) || !wanted.has(extension)) return;
+    const at = us(msOf(at_us));
+    found.set(extension, {
+      extension,
+      direction: 'missed',
+      ...partyOf(caller),
+      started_us: at,
+      answered_us: null,
+      ended_us: at,
+      ring_sec: 0,
+      wait_seconds: 0,
+      talk_seconds: 0,
+      hold_seconds: 0,
+      duration: 0,
+      disposition,
+      channel: caller.name,
+      dstchannel: '',
+      device: null,
+      queue: null,
+    });
+  };
+  for (const { channel, forwarder, at_us } of scene.line.marks) {
+    const on = scene.line.byId.get(channel)!;
+    const caller = on.pair === null ? on : first?.line;
+    if (forwarder !== undefined && caller) add(forwarder, at_us, caller, WORD.diverted);
+  }
   for (const caller of scene.line.channels) {
     if (caller.pair !== null) continue;
-    for (const [extension, at_us] of caller.reaches) {
-      if (own.has(extension) || found.has(extension) || !wanted.has(extension)) continue;
-      const at = us(msOf(at_us));
-      found.set(extension, {
-        extension,
-        direction: 'missed',
-        ...partyOf(caller),
-        started_us: at,
-        answered_us: null,
-        ended_us: at,
-        ring_sec: 0,
-        wait_seconds: 0,
-        talk_seconds: 0,
-        hold_seconds: 0,
-        duration: 0,
-        disposition: caller.cause === null ? 'FAILED' : wordOf(caller.cause),
-        channel: caller.name,
-        dstchannel: '',
-        device: null,
-        queue: null,
-      });
-    }
+    const disposition = caller.cause === null ? 'FAILED' : wordOf(caller.cause);
+    for (const [extension, at_us] of caller.reaches) add(extension, at_us, caller, disposition);
   }
   return [...found.values()];
 }

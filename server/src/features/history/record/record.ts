@@ -57,6 +57,7 @@ export interface RecordedTransfer {
   readonly kind: z.infer<typeof Transfer>['kind'];
   readonly at: number;
   readonly by: string | null;
+  readonly forwarded_by?: string;
   readonly moved: string | null;
   readonly to: string;
   readonly to_leg: string | null;

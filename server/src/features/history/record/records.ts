@@ -15,18 +15,25 @@ export interface KnownRecord extends CallRecord {
   readonly person_name?: string | null;
   /** The extension with the dialled or target number; null if there is none. */
   readonly reaches: string | null;
+  /** Of a `forward`: the extension whose calls go to another number; missing in older records and in other ones. */
+  readonly forwarder?: string;
 }
 
 export function withDirectory(record: CallRecord, directory: Directory): KnownRecord {
   const owner = record.endpoint === null ? undefined : directory.byEndpoint(record.endpoint);
-  const reached = directory.byExtension(record.facts.target ?? record.dialled);
+  const active = (number: string): string | null => {
+    const found = directory.byExtension(number);
+    return found?.active ? found.extension : null;
+  };
+  const forwarder = record.type === 'forward' ? active(record.dialled) : null;
   return {
     ...record,
     extension: owner?.extension ?? null,
     device: owner?.endpoints.find((e) => e.name === record.endpoint)?.kind ?? null,
     trunk: record.endpoint === null ? null : (directory.trunkByEndpoint(record.endpoint)?.name ?? null),
     person_name: owner?.name ?? null,
-    reaches: reached?.active ? reached.extension : null,
+    reaches: active(record.facts.target ?? record.dialled),
+    ...(forwarder === null ? {} : { forwarder }),
   };
 }
 

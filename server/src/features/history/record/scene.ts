@@ -1,5 +1,6 @@
 /** Input shared by all parts of the record, built once. */
 import type { RecordedLeg } from './record.ts';
+import type { KnownRecord } from './records.ts';
 import { originsOf } from './origins.ts';
 import type { Origins } from './origins.ts';
 import { isLeg } from './timeline.ts';
@@ -53,7 +54,7 @@ export function sceneOf(line: Timeline, lost: boolean): Scene {
     met: metIn(line),
     diverted: new Set(
       line.marks.flatMap((r) =>
-        r.type === 'forward' ? (divertedBy(rungVia.get(r.channel) ?? [], r.at_us)?.id ?? []) : [],
+        r.type === 'forward' ? (divertedBy(rungVia.get(r.channel) ?? [], r)?.id ?? []) : [],
       ),
     ),
     lost,
@@ -80,9 +81,13 @@ function put<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   if (there) there.push(value);
   else map.set(key, [value]);
 }
-/** The ringing leg that was released when its call was forwarded. */
-export const divertedBy = (rung: readonly ChannelLine[], at: number): ChannelLine | undefined =>
+/** The ringing leg that was released when its call was forwarded; none where the extension had forwarded it before it rang. */
+export const divertedBy = (
+  rung: readonly ChannelLine[],
+  { at_us: at, forwarder }: Pick<KnownRecord, 'at_us' | 'forwarder'>,
+): ChannelLine | undefined =>
   rung
+    .filter((c) => forwarder === undefined || c.extension === null || c.extension === forwarder)
     .filter(
       (c) => c.from <= at && c.to >= at - AT_ONCE_MS * 1000 && c.answered === null && c.bridged.length === 0,
     )

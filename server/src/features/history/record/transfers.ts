@@ -96,13 +96,14 @@ function outcomeOf(
 function forward(deps: TransferDeps, r: KnownRecord): RecordedTransfer {
   const { scene, segments } = deps;
   const rung = scene.rungVia.get(r.channel) ?? [];
-  const by = divertedBy(rung, r.at_us);
+  const by = divertedBy(rung, r);
   const moved = legOf(scene, segments, r.channel, r.at_us);
   const reached = rung.filter((c) => c.from >= r.at_us - STEP_US && c !== by);
   return {
     kind: 'forward',
     at: msOf(r.at_us),
     by: by?.id ?? null,
+    ...(by === undefined && r.forwarder !== undefined ? { forwarded_by: r.forwarder } : {}),
     moved,
     to: plainNumber(r.facts.target ?? ''),
     ...outcomeOf(deps, moved, reached, r.at_us),
