@@ -57,6 +57,9 @@ function whatOf(c: Conversation, fact: Fact): string {
       return t('record_paused');
   }
 }
+/** A forward without a leg has the extension that forwards its calls. */
+const whoOf = (fact: Fact, names: Names): string =>
+  names(fact.leg) || (fact.is === 'transfer' ? (fact.transfer.forwarded_by ?? '') : '');
 function withOf(fact: Fact, names: Names): string {
   if (fact.is === 'segment') return fact.segment.with.map(names).join(', ');
   return fact.is === 'transfer' ? names(fact.transfer.moved) : '';
@@ -89,7 +92,7 @@ export function CourseTable({
               <time dateTime={new Date(fact.at).toISOString()}>{formatClock(fact.at)}</time>
             </Table.Td>
             <Table.Td>
-              <bdi>{names(fact.leg)}</bdi>
+              <bdi>{whoOf(fact, names)}</bdi>
             </Table.Td>
             <Table.Td>{whatOf(conversation, fact)}</Table.Td>
             <Table.Td style={{ whiteSpace: 'nowrap' }}>
