@@ -62,6 +62,8 @@ export interface CallRecordFacts {
    * application, as in a queue.
    */
   readonly replaces?: ChannelId;
+  /** Attended transfer by a second channel that talked to the target: that channel, whose call is joined with this one. */
+  readonly joins?: ChannelId;
   /** Queue the channel waits in, on records made meanwhile. */
   readonly queue?: string;
   /**

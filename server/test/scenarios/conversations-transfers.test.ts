@@ -5,6 +5,7 @@ import { extensions } from '../support/company.ts';
 import { assertRebuilt } from '../support/conversation-rebuild.ts';
 import { connect, lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg } from '../support/expected-conversation.ts';
+import { until } from '../support/until.ts';
 
 const answered = { direction: 'internal', disposition: 'answered', cause: 16 } as const;
 const now = (): number => performance.now();
@@ -159,6 +160,16 @@ describe('conversations: transfers', () => {
       const joined = now();
       await at.join(second);
       await at.transferred();
+      const [{ base }, { token }] = [stage.site(), await stage.site().person('2012')];
+      const path = `/api/v1/conversations/${encodeURIComponent(await stage.open('2010'))}/notes`;
+      await until('a note by the target, while it talks', async () => {
+        const { status } = await fetch(base + path, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ text: 'Calls back on Monday' }),
+        });
+        return status === 201;
+      });
       await talk(1.2, call, further);
       await further.hangup();
       await call.ended();

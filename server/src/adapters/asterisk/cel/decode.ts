@@ -150,7 +150,9 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
   const bridge = text('bridge_id');
   const other =
     text('transferee_channel_uniqueid') ?? text('pickup_channel_uniqueid') ?? text('channel2_uniqueid');
-  const second = text('app') === undefined ? undefined : text('channel2_uniqueid');
+  const second = text('channel2_uniqueid');
+  const waits = text('app') !== undefined;
+  const talked = f.eventenum === 'ATTENDEDTRANSFER' && !waits && second !== f.uniqueid;
   const cause = extra['hangupcause'];
   /** Text after the name of a user-defined event. */
   const said = (name: string): string | undefined => (f.userdeftype === name ? text('extra') : undefined);
@@ -164,7 +166,8 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
     dial_status: text('dialstatus'),
     target: text('extension') ?? text('forward') ?? said(FORWARDED),
     other: other === undefined ? undefined : channelId(node, other),
-    replaces: second === undefined ? undefined : channelId(node, second),
+    replaces: second === undefined || !waits ? undefined : channelId(node, second),
+    joins: second === undefined || !talked ? undefined : channelId(node, second),
     other_name: text('retriever'),
     listens: LISTENING_CONTEXTS.has(f.context) ? true : undefined,
     queue: f.appname === 'Queue' ? f.appdata.split(',', 1)[0] || undefined : undefined,

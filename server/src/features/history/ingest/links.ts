@@ -37,10 +37,11 @@ export async function linkRecords(db: Kysely<Tables>, records: readonly KnownRec
   for (const { channel, call, pair } of records)
     if (pair !== null && pair !== (channel as string) && isChannel(pair))
       pairs.set(`${pair} ${call}`, { channel: pair, call });
-  // The transferee replaced this channel, and the agents that rang for it ring for the transferee.
+  // The transferee replaced this channel, and who rang for it or talked to it does so with the transferee. Until the end of
+  // the call the engine may write no other record that joins the two.
   for (const { call, facts } of records)
-    if (facts.replaces !== undefined)
-      pairs.set(`${facts.replaces} ${call}`, { channel: facts.replaces, call });
+    for (const channel of [facts.replaces, facts.joins])
+      if (channel !== undefined) pairs.set(`${channel} ${call}`, { channel, call });
   const channels = [...new Set([...pairs.values()].map((row) => row.channel))];
   const before = await inChunks(channels, (some) =>
     db.selectFrom('history_channels').selectAll().where('channel', 'in', some).execute(),
