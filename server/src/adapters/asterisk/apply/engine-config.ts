@@ -32,6 +32,7 @@ import type { Languages } from '../sounds/languages.ts';
 import { contactsOf, endRegistrations, passwordsIn } from '../sip-proxy/contact-addresses.ts';
 import type { TurnServer } from '../turn/server.ts';
 import { compare, withWords } from './compare.ts';
+import { endSubscriptions } from './former-subscriptions.ts';
 import { handshakeProblem, hostsOf, securedTransports } from './handshake.ts';
 import { readProblems } from './log-words.ts';
 import { FILE_OF, kindOf } from './meant.ts';
@@ -312,8 +313,9 @@ export class AsteriskConfig implements EngineConfig {
     }
   }
   /**
-   * Ends the registrations of desk phones whose password the last write changed: an incoming call asks no phone for a password, so
-   * a lost phone, or that of a former holder, would ring until its registration expires. A browser's ends with its session.
+   * Ends what former desk phones have: registrations where the last write changed the password, because an incoming call asks no
+   * phone for one and a lost phone would ring until its registration expires; subscriptions also where it removed the person. What
+   * a browser has ends with its session.
    */
   async #endFormer(
     names: readonly string[],
@@ -327,16 +329,17 @@ export class AsteriskConfig implements EngineConfig {
     ]);
     const [desk, passwords] = [deskPhones(endpoints ?? ''), passwordsIn(now ?? '')];
     const known = before === null ? passwords : passwordsIn(before);
+    const isFormer = (name: string): boolean => known.has(name) && passwords.get(name) !== known.get(name);
     const isChanged = (name: string): boolean => desk.has(name) && passwords.get(name) !== known.get(name);
-    if (![...passwords.keys()].some(isChanged)) return [];
+    if (![...known.keys()].some(isFormer) && ![...passwords.keys()].some(isChanged)) return [];
     const { settings, clock } = this.#options;
-    const registered = await this.#withEngine(signal, ({ ami }) => contactsOf(ami, signal));
-    const former = new Set(registered.map(({ endpoint }) => endpoint).filter(isChanged));
-    const left = await endRegistrations(passwords, [...former], {
-      sip: settings.sip,
-      clock,
-      log: this.#log,
+    const { sip } = settings;
+    const registered = await this.#withEngine(signal, async ({ ami, console }) => {
+      await endSubscriptions(isFormer, { sip, console, clock, log: this.#log });
+      return await contactsOf(ami, signal);
     });
+    const former = new Set(registered.map(({ endpoint }) => endpoint).filter(isChanged));
+    const left = await endRegistrations(passwords, [...former], { sip, clock, log: this.#log });
     return left.map((name) => ({
       object: `endpoint ${name}`,
       file: FILE_OF.auth,

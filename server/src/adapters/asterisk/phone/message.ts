@@ -14,6 +14,7 @@ const COMPACT: Readonly<Record<string, string>> = {
   m: 'contact',
   l: 'content-length',
   c: 'content-type',
+  o: 'event',
   r: 'refer-to',
 };
 
