@@ -165,7 +165,7 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
     now: () => clock.now(),
   };
   const credentials = withCheckPhone(sessions.sip, checking);
-  sipRelayRoutes(app, { port, credentials, log, metrics });
+  sipRelayRoutes(app, { port, credentials, calls: parts.sipCalls, log, metrics });
   const address = await listenHttp(host, config, stack);
   pathChecks.begin(ownOrigins(address));
   const secured = await listenSecure(host, parts, stack);

@@ -10,6 +10,7 @@ import { createCallbacks } from '../features/callbacks/feature.ts';
 import { createCallControlFeature } from '../features/calls/feature.ts';
 import type { CallControlFeature } from '../features/calls/feature.ts';
 import { createLiveCalls } from '../features/calls/live.ts';
+import { createSipCalls } from '../features/calls/sip-calls.ts';
 import { createLiveParking } from '../features/calls/parking.ts';
 import { createConnectors } from '../features/connectors/feature.ts';
 import type { Connectors } from '../features/connectors/feature.ts';
@@ -71,6 +72,10 @@ const createCalls = (parts: CallParts): Promise<CallControlFeature> => {
     recordings: recordings.keeper,
     mayListen: (caller) =>
       !siteConsole.settings().confirm_supervision || sessions.confirmation.holds(caller.session_id),
+    sessions: {
+      holders: (ids) => sessions.holders(ids),
+      onSessionEnded: (listener) => sessions.onSessionEnded(listener),
+    },
     tell: loop.tell,
     numbers: () => {
       const now = directory.config();
@@ -188,6 +193,7 @@ export async function createCallFeatures(parts: CallParts) {
     tell: loop.tell,
   });
   const liveCalls = createLiveCalls(live, clock);
+  const sipCalls = createSipCalls(live, engine);
   const parking = createLiveParking(live, clock);
   return {
     wallboard,
@@ -202,6 +208,7 @@ export async function createCallFeatures(parts: CallParts) {
     connectors,
     queues,
     liveCalls,
+    sipCalls,
     parking,
   };
 }

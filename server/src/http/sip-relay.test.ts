@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import net from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { hostFixture, rawExchange } from '../../test/support/host-fixture.ts';
+import { noSipCalls } from '../../test/support/sessions-fixture.ts';
 import { PATIENCE_MS } from '../../test/support/until.ts';
 import type { Host } from './host.ts';
 import { sipRelayRoutes } from './sip-relay.ts';
@@ -139,6 +140,7 @@ before(async () => {
   sipRelayRoutes(host.app, {
     port: () => engine.port,
     credentials: nobody,
+    calls: noSipCalls,
     log: {
       debug() {},
       info: (fields: object, message: string) => void logged.push({ ...fields, message }),
@@ -253,7 +255,13 @@ test('sip relay - while the engine is unreachable, silent or refuses, the upgrad
   engine.port = (silent.address() as net.AddressInfo).port;
   // A relay of its own: with this limit, a busy machine would make the engine of other tests late.
   const hasty = await hostFixture();
-  sipRelayRoutes(hasty.app, { port: () => engine.port, credentials: nobody, log, limits: { answerMs: 300 } });
+  sipRelayRoutes(hasty.app, {
+    port: () => engine.port,
+    credentials: nobody,
+    calls: noSipCalls,
+    log,
+    limits: { answerMs: 300 },
+  });
   await unavailable('accepts and is silent', (await hasty.listen({ host: '127.0.0.1', port: 0 })).port);
   await hasty.close();
   await new Promise((resolve) => silent.close(resolve));
@@ -355,6 +363,7 @@ test('sip relay - one address cannot open connections without end', async () => 
   sipRelayRoutes(small.app, {
     port: () => engine.port,
     credentials: nobody,
+    calls: noSipCalls,
     log: { debug() {}, info() {}, warn() {}, error() {}, child: () => assert.fail() },
     limits: { burst: 3, perSecond: 0 },
   });
@@ -383,7 +392,7 @@ async function registrar(credentials: SipCredentials, limits: object) {
     const good = /response="[0-9a-f]{32}"/.test(message) && !message.includes('0'.repeat(32));
     return `SIP/2.0 ${good ? '200 OK' : '401 Unauthorized'}\r\n${cseq}\r\n\r\n`;
   };
-  sipRelayRoutes(small.app, { port: () => own.port, credentials, log, limits });
+  sipRelayRoutes(small.app, { port: () => own.port, credentials, calls: noSipCalls, log, limits });
   const at = await small.listen({ host: '127.0.0.1', port: 0 });
   return { port: at.port, close: () => Promise.all([small.close(), own.close()]) };
 }

@@ -14,7 +14,7 @@ import { frameReader, messageFilter } from '../websocket/messages.ts';
 import type { FrameReader } from '../websocket/messages.ts';
 import type { App, PublicExchange, Sent } from '../ports/http.ts';
 import type { Served } from '../ports/operations.ts';
-import type { SipCredentials } from '../ports/sip.ts';
+import type { SipCalls, SipCredentials } from '../ports/sip.ts';
 import type { Metrics } from './metrics.ts';
 import { addOperations } from './operations.ts';
 import { answerOf } from './sip-digest.ts';
@@ -24,6 +24,7 @@ export interface SipRelayOptions {
   /** The engine's HTTP port on loopback, read for every connection; null while there is none. */
   readonly port: () => number | null;
   readonly credentials: SipCredentials;
+  readonly calls: SipCalls;
   readonly log: Log;
   readonly metrics?: Metrics;
   readonly limits?: Partial<SipRelayLimits>;
@@ -58,6 +59,7 @@ const LIMITS: SipRelayLimits = {
 interface Pair {
   readonly client: Duplex;
   readonly engine: net.Socket;
+  readonly port: number;
   /** Frames sent to the client. */
   readonly sent: FrameWatch;
   readonly end: (code: number, reason: string) => void;
@@ -162,7 +164,7 @@ function checkedUpgrade({ upgrade, raw }: PublicExchange['request'], reply: Publ
  * `GET /ws`: SIP over WebSocket on the service's own port, relayed to the engine once both sides agreed. A phone
  * authenticates by SIP digest with the password of its session; the service checks the proof and replaces it by one
  * made with the device's own secret for the engine (docs/adr/0016). Nothing else of a message is changed. The
- * connection ends with its session, and the engine then drops the phone's address. Nothing else of the client's
+ * connection ends with its session, with the calls that began over it, and the engine then drops the phone's address. Nothing else of the client's
  * request (cookies, addresses, extensions) is forwarded.
  */
 export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
@@ -170,9 +172,12 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   const { log } = options;
   const open = new Set<Pair>();
   const waiting = new WaitingPairs(limits);
-  const sessions = createSipSessions<Pair>(options.credentials, (pair, reason) =>
-    pair.end(SESSION_ENDED, reason),
-  );
+  const sessions = createSipSessions<Pair>({
+    credentials: options.credentials,
+    calls: options.calls,
+    end: (pair, reason) => pair.end(SESSION_ENDED, reason),
+    portOf: (pair) => pair.port,
+  });
   const pace = createRateLimit(
     { now: () => performance.now() },
     { burst: limits.burst, per_second: limits.perSecond },
@@ -212,7 +217,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
       endClient(pair, code, reason);
       engine.socket.destroy();
     };
-    const pair: Pair = { client, engine: engine.socket, sent, end };
+    const pair: Pair = { client, engine: engine.socket, port: engine.port, sent, end };
     open.add(pair);
     waiting.add(pair, networks);
     const unregistered = setTimeout(() => {
@@ -309,7 +314,7 @@ function endClient({ client, sent }: Pair, code: number, reason: string): void {
 async function connectEngine(
   port: number | null,
   answerMs: number,
-): Promise<{ readonly socket: net.Socket; readonly rest: Buffer }> {
+): Promise<{ readonly socket: net.Socket; readonly port: number; readonly rest: Buffer }> {
   if (port === null) throw new ServiceError('engine_unavailable', 'the engine is not running');
   const key = Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('base64');
   const socket = net.connect({ port, host: '127.0.0.1', noDelay: true });
@@ -343,7 +348,7 @@ async function connectEngine(
     if (!head.text.startsWith('HTTP/1.1 101 ') || accept !== acceptOf(key)) {
       throw new Error(`it answered ${JSON.stringify(head.text.slice(0, 60))}`);
     }
-    return { socket, rest: head.rest };
+    return { socket, port: socket.localPort ?? 0, rest: head.rest };
   } catch (error) {
     socket.destroy();
     throw new ServiceError(

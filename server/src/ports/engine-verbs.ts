@@ -17,8 +17,12 @@ export type PlacedPart =
     }
   /** Takes the call that rings at that channel. */
   | { readonly does: 'pickup'; readonly channel: ChannelId }
-  /** `whisper`: only that side hears the listener; `barge`: all hear each other. */
-  | { readonly does: 'listen' | 'whisper' | 'barge'; readonly channel: ChannelId };
+  /** `whisper`: only that side hears the listener; `barge`: all hear each other. `session_id`: of the person who asked for it. */
+  | {
+      readonly does: 'listen' | 'whisper' | 'barge';
+      readonly channel: ChannelId;
+      readonly session_id: number;
+    };
 /** A call placed for a person: the person's own devices ring first, and the one that answers continues. */
 export interface PlacedCall {
   /** Ids of the internal pair it starts with, chosen in advance; the first is the id of the call. */
@@ -45,6 +49,10 @@ export interface CallVerbs {
     options?: CommandOptions,
   ): Promise<void>;
   hangup(channel: ChannelId, options?: CommandOptions): Promise<void>;
+  /** Session that asked for a leg to listen, as the engine has it; null where none did, or the leg has ended. */
+  sessionOf(channel: ChannelId, options?: CommandOptions): Promise<number | null>;
+  /** Ports at the far side of the SIP of a leg; none where it has ended. */
+  sipPortsOf(channel: ChannelId, options?: CommandOptions): Promise<readonly number[]>;
   blindTransfer(channel: ChannelId, number: string, options?: CommandOptions): Promise<void>;
   /**
    * Puts the other side on hold and calls the number with the permissions of the extension `by`; the three verbs below end the

@@ -15,3 +15,13 @@ export interface SipCredentials {
   /** Called with each session that ended; returns the unsubscribe function. */
   onSessionEnded(listener: (sessionId: number) => void): () => void;
 }
+/** Calls of phones whose SIP the relay forwards. */
+export interface SipCalls {
+  /** False where the device is known to be in no call. */
+  mayTalk(device: string): boolean;
+  /**
+   * Ends the calls of these devices that began over a connection from one of these local ports to the engine. Throws
+   * `engine_unavailable`, `engine_timeout`.
+   */
+  endOver(devices: ReadonlySet<string>, ports: ReadonlySet<number>): Promise<void>;
+}

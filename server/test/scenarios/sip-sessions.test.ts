@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { openMedia } from '../../src/adapters/asterisk/phone/media.ts';
+import { header, statusOf, uriOf } from '../../src/adapters/asterisk/phone/message.ts';
+import { openTransport, randomTag } from '../../src/adapters/asterisk/phone/transport.ts';
+import type { Dialog, SipTransport } from '../../src/adapters/asterisk/phone/transport.ts';
 import { signIn } from '../support/api.ts';
 import type { Person } from '../support/api.ts';
 import { registerPhone } from '../support/phone.ts';
@@ -129,6 +133,108 @@ describe('sip sessions', () => {
     assert.equal(await renewed.register(), 200);
     await desk.register();
     await has('1009', 1);
+  });
+
+  /** A softphone of the session's desk account; it answers every request, but no call. */
+  async function softphone({ login: { sip } }: Person) {
+    const transport: SipTransport = await openTransport({
+      server: site().sip,
+      username: sip.native_sip_username,
+      password: sip.sip_password,
+      web: site().wsUrl,
+      onRequest: (request) => transport.reply(request, { status: 200, reason: 'OK' }),
+    });
+    const media = await openMedia();
+    const at = `${site().sip.host}:${site().sip.port}`;
+    const dialogTo = (number: string): Dialog => ({
+      callId: randomTag(),
+      local: `<sip:${sip.native_sip_username}@${at}>;tag=${randomTag()}`,
+      remote: `<sip:${number}@${at}>`,
+      target: `sip:${number}@${at}`,
+      cseq: 0,
+    });
+    const line = dialogTo(sip.native_sip_username);
+    const registered = await transport.send(line, 'REGISTER', { headers: [['expires', '600']] }).response;
+    assert.equal(statusOf(registered), 200, registered.start);
+    return {
+      async call(number: string): Promise<void> {
+        const dialog = dialogTo(number);
+        const answer = await transport.send(dialog, 'INVITE', { body: media.sdp() }).response;
+        assert.equal(statusOf(answer), 200, answer.start);
+        dialog.remote = header(answer, 'to');
+        dialog.target = uriOf(header(answer, 'contact'));
+        transport.ack(dialog, dialog.cseq);
+      },
+      disconnect: () => transport.close(),
+      async [Symbol.asyncDispose]() {
+        await transport.close();
+        media.close();
+      },
+    };
+  }
+  const channels = async (device: string): Promise<number> =>
+    (await site().engineCli('core show channels concise'))
+      .split('\n')
+      .filter((line) => line.startsWith(`PJSIP/${device}-`)).length;
+  const talks = (device: string, count: number) =>
+    until(`${count} calls of ${device}`, async () => (await channels(device)) === count || undefined);
+
+  test('sip sessions - a call ends with the session over whose connection it began, though the phone still sends sound', async () => {
+    const [mine, other] = [await session('1011'), await session('1011')];
+    await using phone = await softphone(mine);
+    await using second = await softphone(other);
+    await phone.call('600');
+    await second.call('600');
+    await talks('1011', 2);
+    await request(mine, 'POST', '/api/v1/session/logout', {});
+    await talks('1011', 1);
+    await second.disconnect();
+    assert.equal(await channels('1011'), 1, 'a lost connection ends no call');
+    await request(other, 'POST', '/api/v1/session/logout', {});
+    await talks('1011', 0);
+  });
+
+  test('sip sessions - a call that rang at a browser phone ends with its session', async () => {
+    const mine = await session('1012');
+    const { sip } = mine.login;
+    await using phone = await openWsPhone({
+      url: site().wsUrl,
+      username: sip.webrtc_username,
+      password: sip.sip_password,
+      calls: 'take',
+    });
+    assert.equal(await phone.register(), 200);
+    await has('1012-web', 1);
+    await using desk = await site().phone('1003');
+    const call = await desk.invite('1012');
+    await call.answered();
+    await request(mine, 'POST', '/api/v1/session/logout', {});
+    await call.ended();
+    await talks('1012-web', 0);
+  });
+
+  test('sip sessions - a supervisor listens no more once the session that asked for it has ended, at a desk phone too', async () => {
+    const [mine, other] = [await session('1002'), await session('1002')];
+    await using office = await site().phone('1002');
+    await using caller = await site().phone('1003');
+    await using callee = await site().phone('1004');
+    const call = await caller.invite('1004');
+    const incoming = await callee.incoming();
+    await incoming.answer();
+    await Promise.all([call.answered(), call.bridged()]);
+    const { calls } = (await request(mine, 'GET', '/api/v1/calls')) as {
+      calls: { call_id: string; legs: { extension: string | null }[] }[];
+    };
+    const { call_id } = calls.find(({ legs }) => legs.some(({ extension }) => extension === '1004'))!;
+    await request(mine, 'POST', `/api/v1/calls/${call_id}/listen`, {});
+    const ear = await office.incoming();
+    await ear.answer();
+    await request(other, 'POST', '/api/v1/session/logout', {});
+    assert.equal(ear.state, 'up');
+    await request(mine, 'POST', '/api/v1/session/logout', {});
+    await ear.ended();
+    assert.equal(call.state, 'up', 'the call that was listened to goes on');
+    await call.hangup();
   });
 
   test('sip sessions - refresh keeps the secret, and it works over restarts of service and engine', async () => {

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import type { NodeId } from '@offhook/contract/ids.ts';
+import type { NodeId, PersonLevel } from '@offhook/contract/ids.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
 import { silent } from '../../src/core/log.ts';
@@ -86,12 +86,20 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
       verb,
       async (...all: unknown[]) => {
         const last = all.at(-1) as { action_id?: string } | undefined;
-        const one = { verb, args: all.slice(0, -1), action_id: last?.action_id };
+        const one = { verb, args: all.length > 1 ? all.slice(0, -1) : all, action_id: last?.action_id };
         asked.push(one);
         await options.answer?.(one);
       },
     ]),
   ) as unknown as CallVerbs;
+  /** Session of each leg that listens, as the engine has it; sessions that have ended, and the present level of the others. */
+  const origins = new Map<string, number>();
+  const former = { ended: new Set<number>(), level: 'supervisor' as PersonLevel };
+  const onEnded = new Set<() => void>();
+  const endSession = (id: number): void => {
+    former.ended.add(id);
+    for (const listener of onEnded) listener();
+  };
   const record = async (entry: AuditEntry): Promise<void> => void trail.push(entry);
   let calls: Awaited<ReturnType<typeof createCallControlFeature>> | undefined;
   const open = () =>
@@ -100,6 +108,8 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
         node,
         nodeOf: options.nodeOf ?? (() => node),
         ...verbs,
+        sessionOf: async (id) => origins.get(id) ?? null,
+        sipPortsOf: async () => [],
         settled: async () => {},
         roundTrip: async () => {},
       },
@@ -114,6 +124,11 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
         paused: async (leg, on) => void kept.push([on ? 'paused' : 'resumed', leg]),
       },
       mayListen: options.mayListen ?? (() => true),
+      sessions: {
+        holders: async (ids) =>
+          new Map(ids.filter((id) => !former.ended.has(id)).map((id) => [id, { level: former.level }])),
+        onSessionEnded: (listener) => (onEnded.add(listener), () => void onEnded.delete(listener)),
+      },
       clock,
       log: silent,
       numbers: () => ({
@@ -176,8 +191,10 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   const rings = (extension: string, id = 'own'): string => {
     const placed = asked.findLast((a) => a.verb === 'placeCall')!.args[0] as PlacedCall;
     const [near, far] = placed.pair.map((one) => one.split(':')[1]!) as [string, string];
-    scene.created(near, { kind: 'local', pair: near, dialled: placed.number });
-    scene.created(far, { kind: 'local', pair: near, of: near, dialled: placed.number });
+    const { does } = placed.part;
+    const why = { placed: does === 'call' || does === 'pickup' ? does : 'listen' } as const;
+    scene.created(near, { kind: 'local', pair: near, dialled: placed.number, ...why });
+    scene.created(far, { kind: 'local', pair: near, of: near, dialled: placed.number, ...why });
     scene.created(id, { endpoint: extension, of: near });
     scene.state(id, 'ringing');
     return id;
@@ -199,11 +216,14 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
     clock,
     commands,
     cut,
+    endSession,
+    former,
     inputs,
     kept,
     live: live.view,
     model,
     open,
+    origins,
     outcomes,
     pairEnds,
     post,

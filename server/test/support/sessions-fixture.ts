@@ -21,9 +21,13 @@ import { createIdempotencyStore } from '../../src/http/idempotency.ts';
 import { addOperations } from '../../src/http/operations.ts';
 import { sipRelayRoutes } from '../../src/http/sip-relay.ts';
 import type { Clock } from '../../src/ports/clock.ts';
+import type { SipCalls } from '../../src/ports/sip.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { directoryFixture } from './directory-fixture.ts';
 import type { DirectoryFixture } from './directory-fixture.ts';
+
+/** No phone is ever in a call. */
+export const noSipCalls: SipCalls = { mayTalk: () => false, endOver: () => Promise.resolve() };
 
 /** A clock that only `advance` moves. */
 export interface ManualClock extends Clock {
@@ -133,7 +137,12 @@ async function openSite(
     healthOperations({ metrics: host.metrics, engineUp, checks: options.checks ?? [] }),
   ]);
   frontDoorRoutes(host.app, { config });
-  sipRelayRoutes(host.app, { port: options.sipPort ?? (() => null), credentials: sessions.sip, log });
+  sipRelayRoutes(host.app, {
+    port: options.sipPort ?? (() => null),
+    credentials: sessions.sip,
+    calls: noSipCalls,
+    log,
+  });
   options.routes?.(host.app);
   await host.app.ready();
   const shut = async (): Promise<void> => {

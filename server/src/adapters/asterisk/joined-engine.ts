@@ -316,6 +316,8 @@ export function joinEngines({
     nodeOf: (extension: string): NodeId => nodeId(homeOf.extension(extension) ?? first.node),
     listenAs: (id, ...rest) => ofChannel(id).listenAs(id, ...rest),
     hangup: (id, ...rest) => ofChannel(id).hangup(id, ...rest),
+    sessionOf: (id, ...rest) => ofChannel(id).sessionOf(id, ...rest),
+    sipPortsOf: (id, ...rest) => ofChannel(id).sipPortsOf(id, ...rest),
     blindTransfer: (id, ...rest) => ofChannel(id).blindTransfer(id, ...rest),
     consult: (id, ...rest) => ofChannel(id).consult(id, ...rest),
     swapConsult: (id, ...rest) => ofChannel(id).swapConsult(id, ...rest),

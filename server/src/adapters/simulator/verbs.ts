@@ -80,6 +80,9 @@ export const commandVerbs = (
     }, options),
   placeCall: (call, options) => command(() => world.place(call), options),
   hangup: (channel, options) => command(() => world.hangup(channel), options),
+  // It has no listening, and no SIP.
+  sessionOf: () => Promise.resolve(null),
+  sipPortsOf: () => Promise.resolve([]),
   blindTransfer: (channel, number, options) => command(() => world.blindTransfer(channel, number), options),
   hold: (channel, _others, options) => command(() => world.holdByCommand(channel), options),
   retrieve: (others, options) => command(() => world.retrieve(others), options),

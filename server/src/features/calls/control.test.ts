@@ -273,7 +273,10 @@ test('calls - listening is for supervisors only, never for a key; it is audited 
     ['calls.whisper', 'ok', '1003'],
   );
   const placed = rig.asked.at(-1)?.args[0] as PlacedCall;
-  assert.deepEqual([placed.extension, placed.part], ['1002', { does: 'whisper', channel: chan('1') }]);
+  assert.deepEqual(
+    [placed.extension, placed.part],
+    ['1002', { does: 'whisper', channel: chan('1'), session_id: 2 }],
+  );
   const own = rig.rings('1002');
   assert.equal((await answer).status, 202);
   rig.scene.state(own, 'up');

@@ -22,6 +22,8 @@ import type { Actor } from '../../ports/operations.ts';
 import { CONFIRM_MS, nameOf } from './perform.ts';
 import { createCallControl } from './service.ts';
 import type { CallControl } from './service.ts';
+import { Listeners } from './listeners.ts';
+import type { ListenersDeps } from './listeners.ts';
 import { createEndedCalls } from './reach.ts';
 import { createCallStore } from './store.ts';
 
@@ -41,6 +43,9 @@ export interface CallControlFeatureDeps extends Pick<
     readonly services: readonly string[];
     readonly parking_lots: readonly Pick<SiteParking, 'number' | 'first_slot' | 'last_slot'>[];
   };
+  readonly sessions: Pick<ListenersDeps, 'holders'> & {
+    onSessionEnded(listener: () => void): () => void;
+  };
   /** IANA name of the site's time zone, which defines the day of the limits. */
   readonly zone: string;
 }
@@ -51,6 +56,8 @@ export interface CallControlFeature extends CallControl {
   destinationOf(number: string): Destination;
   /** Applies new settings once they and their audit entry are stored. */
   changeSettings(actor: Actor, settings: CallSettings): Promise<CallSettings>;
+  /** Resolves once every listening is looked after. */
+  looked(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -92,6 +99,9 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
     unsent: 'refused',
     publish: deps.publish,
   });
+  const listeners = new Listeners({ ...deps, holders: deps.sessions.holders });
+  const look = (): void => void listeners.look();
+  const stops = [deps.sessions.onSessionEnded(look), directory.onChange(look)];
   const control = createCallControl({ ...deps, guard, commands, ended: createEndedCalls(), isSlot, isLot });
   return {
     ...control,
@@ -110,7 +120,12 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
       settings = wanted;
       return settings;
     },
-    close: () => commands.close(),
+    looked: () => listeners.look(),
+    async close() {
+      stops.forEach((stop) => stop());
+      await listeners.close();
+      await commands.close();
+    },
   };
 }
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { PlacedCall } from '../../ports/engine-verbs.ts';
 import { callsRig } from '../../../test/support/calls-rig.ts';
 import { fixtureAuthenticator } from '../../../test/support/host-fixture.ts';
+import { chan } from '../../../test/support/model-scene.ts';
 import { until } from '../../../test/support/until.ts';
 
 const PERSON = 'token-agent';
@@ -37,3 +39,35 @@ test('calls - with the site’s confirmation on, listening needs a fresh one, by
   rig.rings('1002');
   assert.equal((await answer).status, 202);
 });
+
+test('calls - listening ends with the session that began it, and with the right to listen; no other does', async (t) => {
+  const { session_id } = (await fixtureAuthenticator.authenticate(BOSS))!;
+  for (const [why, change, ends] of [
+    ['its session ended', (rig: Rig) => rig.endSession(session_id), true],
+    ['another session ended', (rig: Rig) => rig.endSession(session_id + 1), false],
+    [
+      'its person is no supervisor any more',
+      (rig: Rig) => {
+        rig.former.level = 'user';
+        rig.endSession(session_id + 1);
+      },
+      true,
+    ],
+  ] as const) {
+    const rig = await callsRig(t);
+    const call = rig.talk();
+    rig.scene.device('1002', 'NOT_INUSE');
+    const answer = rig.post(BOSS, `/${call}/listen`);
+    await until('it was asked for', () => rig.asked.length === 1);
+    const { part } = rig.asked[0]!.args[0] as PlacedCall;
+    assert.equal(part.does === 'listen' && part.session_id, session_id, 'the engine keeps the session');
+    rig.origins.set(chan(rig.rings('1002')), session_id);
+    assert.equal((await answer).status, 202);
+    rig.asked.length = 0;
+    change(rig);
+    await rig.calls.looked();
+    const asked = new Set(rig.asked.map(({ verb, args }) => `${verb} ${String(args[0])}`));
+    assert.deepEqual([...asked], ends ? [`hangup ${chan('own')}`] : [], why);
+  }
+});
+type Rig = Awaited<ReturnType<typeof callsRig>>;

@@ -13,7 +13,7 @@ import { randomBytes } from '../../core/chance.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
-import type { PlacedPart } from '../../ports/engine-verbs.ts';
+import type { CallVerbs, PlacedPart } from '../../ports/engine-verbs.ts';
 import type { ExpectedEvent, LiveCall, LiveLeg } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';
@@ -209,7 +209,8 @@ export class Placing {
         : talking.find((l) => l.id === wanted.leg_id);
     if (leg === undefined) throw wrongState('no leg of this call is talking now; listening needs one');
     const ear = this.#earOf(extension, call);
-    if (ear !== undefined) return this.#again(ear, call, leg, does);
+    const part = { does, channel: leg.id, session_id: actor.caller.session_id };
+    if (ear !== undefined) return this.#again(ear, call, part);
     const rings = this.#deps.live
       .calls()
       .some(({ placed: p, legs }) => p === 'listen' && legs.some((l) => l.extension === extension));
@@ -220,7 +221,7 @@ export class Placing {
       own,
       ring_seconds: wanted.ring_seconds,
       number: leg.extension ?? extension,
-      part: { does, channel: leg.id },
+      part,
       about: { call_id: call.id, leg_id: leg.id },
       expects: [],
       done: (_operationId, mine) => mine.listens_to === leg.id,
@@ -333,23 +334,24 @@ export class Placing {
       .find((leg) => leg.extension === extension && call.legs.some(({ id }) => id === leg.listens_to));
   }
   /** A leg that already listens changes how it listens; nothing rings. */
-  #again(ear: LiveLeg, call: LiveCall, leg: LiveLeg, does: 'listen' | 'whisper' | 'barge'): Plan {
+  #again(ear: LiveLeg, call: LiveCall, part: Parameters<CallVerbs['listenAs']>[1]): Plan {
     const { engine, live } = this.#deps;
+    const { does, channel: to } = part;
     return {
       action: `calls.${does}`,
       call_id: call.id,
-      leg_id: leg.id,
+      leg_id: to,
       extension: ear.extension,
       own_call_id: ear.call,
       expects: [],
-      send: (action_id) => engine.listenAs(ear.id, { does, channel: leg.id }, { action_id }),
+      send: (action_id) => engine.listenAs(ear.id, part, { action_id }),
       confirmed: () => {
         const now = live.leg(ear.id);
-        return now?.listens_to === leg.id && now.listenings > ear.listenings;
+        return now?.listens_to === to && now.listenings > ear.listenings;
       },
-      failed: () => (live.leg(ear.id) === undefined || live.leg(leg.id) === undefined ? gone() : null),
+      failed: () => (live.leg(ear.id) === undefined || live.leg(to) === undefined ? gone() : null),
       waitingFor: 'the own leg to listen in the new way',
-      detail: { leg_id: leg.id, listened_to: leg.extension, switched: true },
+      detail: { leg_id: to, listened_to: live.leg(to)?.extension ?? null, switched: true },
       auditFirst: true,
     };
   }

@@ -366,13 +366,19 @@ export class Sessions implements Authenticator {
   }
   /** Those of these sessions that have neither ended nor expired. */
   async alive(ids: readonly number[]): Promise<ReadonlySet<number>> {
+    return new Set((await this.holders(ids)).keys());
+  }
+  /** Active persons of those of these sessions that have neither ended nor expired. */
+  async holders(ids: readonly number[]): Promise<ReadonlyMap<number, Person>> {
     const now = this.#clock.now();
-    const found = new Set<number>();
+    const found = new Map<number, Person>();
     for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
       // Lets other work run between two reads.
       if (from > 0) await yieldLoop();
-      for (const row of await this.#store.among(ids.slice(from, from + READ_AT_ONCE), now))
-        if (this.#deviceOf(row).expires_at > now) found.add(row.id);
+      for (const row of await this.#store.among(ids.slice(from, from + READ_AT_ONCE), now)) {
+        const who = this.#person(row.person_id);
+        if (who?.active === true && this.#deviceOf(row).expires_at > now) found.set(row.id, who);
+      }
     }
     return found;
   }

@@ -65,7 +65,7 @@ test('ami calls - a call is placed through fixed contexts, with both ids of its 
     ],
   ]);
   sent.length = 0;
-  await verbs.placeCall({ ...placed, device: null, part: { does: 'barge', channel: A } });
+  await verbs.placeCall({ ...placed, device: null, part: { does: 'barge', channel: A, session_id: 7 } });
   const [, fields] = sent[0]!;
   assert.equal(fields['Channel'], 'Local/1004@place-listen/n');
   assert.deepEqual(fields['Variable'], [
@@ -75,6 +75,7 @@ test('ami calls - a call is placed through fixed contexts, with both ids of its 
     '_OFFHOOK_DOES=barge',
     '_OFFHOOK_PAIR=oh-1-1795287986.2',
     '_OFFHOOK_CHANNEL=1795287986.10',
+    '_OFFHOOK_SESSION=7',
   ]);
 });
 
@@ -190,7 +191,7 @@ test('ami calls - nothing that is no digit or id is ever put on the wire', async
     (bad) => verbs.hold(A, [bad]),
     (bad) => verbs.hold(bad, [B]),
     (bad) => verbs.placeCall({ ...placed, pair: [bad, B] }),
-    (bad) => verbs.placeCall({ ...placed, part: { does: 'listen', channel: bad } }),
+    (bad) => verbs.placeCall({ ...placed, part: { does: 'listen', channel: bad, session_id: 7 } }),
   ];
   sent.length = 0;
   for (const attempt of channels) {

@@ -6,6 +6,7 @@ import type { CommandOptions } from '../../../ports/engine.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import type { ActionFields } from '../ami/codec.ts';
+import { header } from '../ami/frame.ts';
 import { KEYS, PLACE_CONTEXTS, REACH_CONTEXT } from '../conf/call-contexts.ts';
 import { PJSIP } from '../events/names.ts';
 
@@ -14,6 +15,7 @@ import { PJSIP } from '../events/names.ts';
  * Hangup          Channel Cause
  * BlindTransfer   Channel Context Exten
  * Setvar          Channel Variable Value
+ * Getvar          Channel Variable; the answer has Value
  * PlayDTMF        Channel Digit Receive
  * CancelAtxfer    Channel
  * Park            Channel TimeoutChannel Parkinglot
@@ -50,6 +52,8 @@ const LISTEN_EXTEN = '00';
 const NORMAL_CLEARING = '16';
 const ENDPOINT = /^[A-Za-z0-9_-]{1,64}$/;
 const FILE = /^[A-Za-z0-9-]{1,80}$/;
+const VALUE = header('Value');
+const SESSION = 'OFFHOOK_SESSION';
 
 const refuse = (detail: string): never => {
   throw new ServiceError('invalid_request', detail);
@@ -71,7 +75,10 @@ const seconds = (what: string, value: number): string =>
 
 /** Channel variables for the fixed contexts. */
 const partOf = (part: PlacedPart): string[] => {
-  if (part.does !== 'call') return [`_OFFHOOK_CHANNEL=${raw(part.channel)}`];
+  if (part.does !== 'call') {
+    const asked = part.does === 'pickup' ? [] : [`_${SESSION}=${part.session_id}`];
+    return [`_OFFHOOK_CHANNEL=${raw(part.channel)}`, ...asked];
+  }
   const limit = part.limit_seconds === null ? '' : seconds('the time limit', part.limit_seconds);
   return [`_OFFHOOK_FROM=${digits('the caller number', part.caller_number)}`, `_OFFHOOK_LIMIT=${limit}`];
 };
@@ -87,6 +94,11 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
     options.action_id === undefined ? options : { ...options, action_id: `${options.action_id}-${step}` };
   const set = (channel: ChannelId, variable: string, value: string, options: CommandOptions): Promise<void> =>
     run('Setvar', { Channel: raw(channel), Variable: variable, Value: value }, options);
+  const get = async (channel: ChannelId, variable: string, options: CommandOptions): Promise<string> => {
+    const fields = { Channel: raw(channel), Variable: variable };
+    const { ok, frame } = await actions().action('Getvar', fields, { ...options, ms: ACTION_MS.call });
+    return ok ? (frame.get(VALUE) ?? '') : '';
+  };
   const press = (channel: ChannelId, key: string, options: CommandOptions): Promise<void> =>
     run('PlayDTMF', { Channel: raw(channel), Digit: key, Receive: 'true' }, options);
 
@@ -115,8 +127,9 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
       };
       await run('Originate', fields, options);
     },
-    async listenAs(channel, { does, channel: to }, options = {}) {
+    async listenAs(channel, { does, channel: to, session_id }, options = {}) {
       await set(channel, 'OFFHOOK_CHANNEL', raw(to), before(options, 1));
+      await set(channel, SESSION, String(session_id), before(options, 2));
       const fields = {
         Channel: raw(channel),
         Context: `placed-${DOES[does]}`,
@@ -127,6 +140,20 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
     },
     async hangup(channel, options = {}) {
       await run('Hangup', { Channel: raw(channel), Cause: NORMAL_CLEARING }, options);
+    },
+    async sessionOf(channel, options = {}) {
+      const value = await get(channel, SESSION, options);
+      return /^[0-9]{1,15}$/.test(value) ? Number(value) : null;
+    },
+    async sipPortsOf(channel, options = {}) {
+      // The first is known of calls of the phone only, the second is where the engine sends the requests of a call.
+      const [from, to] = await Promise.all([
+        get(channel, 'CHANNEL(pjsip,remote_addr)', before(options, 1)),
+        get(channel, 'CHANNEL(pjsip,target_uri)', options),
+      ]);
+      return [/:([0-9]{1,5})$/.exec(from), /^<?sips?:[^;>]*:([0-9]{1,5})(?=[;>]|$)/.exec(to)].flatMap(
+        (found) => (found === null ? [] : [Number(found[1])]),
+      );
     },
     async blindTransfer(channel, number, options = {}) {
       const fields = { Channel: raw(channel), Context: REACH_CONTEXT, Exten: called(number) };

@@ -76,7 +76,7 @@ async function ringToListen(supervisor: Phone, channel: string): Promise<Incomin
     device: null,
     number: '1002',
     ring_seconds: 60,
-    part: { does: 'listen', channel: channelId(node, channel) },
+    part: { does: 'listen', channel: channelId(node, channel), session_id: 1 },
   });
   const ringing = await supervisor.incoming();
   ringing.ring();
