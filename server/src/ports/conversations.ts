@@ -25,6 +25,8 @@ export interface KnownConversation {
 export interface Conversations {
   /** Finds it by the id of any of its calls, also one that was joined later. Throws `store_unavailable`. */
   byCall(call: string): Promise<KnownConversation | null>;
+  /** Those of `calls` in whose conversation one of these extensions talked. Throws `store_unavailable`. */
+  talkedIn(calls: readonly string[], extensions: readonly string[]): Promise<ReadonlySet<string>>;
   /**
    * Puts the conversations of these calls into the feed of changes again, with the same revision, because an attachment (a
    * recording) was stored or erased. Unknown calls are ignored.

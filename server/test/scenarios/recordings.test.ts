@@ -302,6 +302,10 @@ describe('recordings by rule', () => {
     await talking.atFrom.hangup();
     const recording = await stored(site(), boss, talking.id);
     assert.deepEqual([recording.by, recording.queue, recording.extension], ['queue', 'support', null]);
+    for (const person of [caller, await site().person('1004')]) {
+      const { recordings } = RecordingsReply.parse(await (await get(site(), person, 'recordings')).json());
+      assert.ok(recordings.some(({ id }) => id === recording.id));
+    }
     await insideConversation(site(), caller, talking.id, true);
   });
 

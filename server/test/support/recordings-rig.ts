@@ -70,6 +70,12 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
       store: temp.store,
       conversations: {
         byCall: async (call) => conversations.get(call) ?? null,
+        talkedIn: async (calls, extensions) =>
+          new Set(
+            calls.filter((call) =>
+              conversations.get(call)?.talkers.some((talker) => extensions.includes(talker)),
+            ),
+          ),
         touch: async (calls) => void touched.push(...calls),
       },
       audit: {

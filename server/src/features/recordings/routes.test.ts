@@ -152,13 +152,45 @@ test('recordings - an extension whose phone only rang plays and lists none of th
     };
   };
   const none = { one: 404, audio: 404, conversation: [], all: [] };
-  // Without a conversation the list has the recordings of the own extension.
-  const talked = { one: 200, audio: 200, conversation: [id], all: [] };
+  const talked = { one: 200, audio: 200, conversation: [id], all: [id] };
   assert.deepEqual(await seen(STRANGER), none);
   assert.deepEqual(await seen('key-rung'), none);
   assert.deepEqual(await seen('key-talked'), talked);
-  assert.deepEqual(await seen(OWN), { ...talked, all: [id] });
-  assert.deepEqual(await seen(BOSS), { ...talked, all: [id] });
+  assert.deepEqual(await seen(OWN), talked);
+  assert.deepEqual(await seen(BOSS), talked);
+});
+
+test('recordings - the list of a person has what a queue recorded of its talks, page by page among others', async (t) => {
+  const keys = { talked: { scopes: ['recordings:read' as const], extensions: ['1004'] } };
+  const rig = await recordingsRig(t, { keys });
+  rig.leg();
+  const theirs: string[] = [];
+  for (let n = 0; n < 600; n += 1) {
+    const call = n % 200 === 199 ? CALL : 'ast1:9.9';
+    const file = `q-${n}.wav`;
+    const record = { call, channel: `ast1:7.${n}`, at_us: (rig.clock.now() + n) * 1_000 };
+    await rig.hear({ ...record, facts: { recording: { by: 'queue', of: 'support', file } } } as never);
+  }
+  for (const { id, call_id } of (await rig.get(BOSS, `?conversation=${CALL}`)).body.recordings) {
+    assert.equal(call_id, CALL);
+    theirs.push(id);
+  }
+  assert.equal(theirs.length, 3);
+  const all = async (token: string, query: string): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const { body } = await rig.get(token, `?limit=2${query}${cursor === '' ? '' : `&cursor=${cursor}`}`);
+      ids.push(...body.recordings.map(({ id }) => id));
+      cursor = body.next_cursor;
+    }
+    return ids;
+  };
+  for (const token of [OWN, 'key-talked']) {
+    assert.deepEqual(await all(token, ''), theirs, token);
+    assert.deepEqual(await all(token, '&queue=support'), theirs, token);
+    assert.deepEqual(await all(token, '&queue=sales'), [], token);
+  }
+  assert.deepEqual(await all(STRANGER, ''), []);
 });
 
 test('recordings - eight parts at once for one person; a disconnect frees its place and leaves no file open', async (t) => {

@@ -14,7 +14,7 @@ import type { Common } from '../../ports/common.ts';
 import type { Disposal } from './disposal.ts';
 import type { RecordingFiles } from './files.ts';
 import { createPlays } from './plays.ts';
-import type { RecordingStore } from './store.ts';
+import type { Filter, RecordingStore } from './store.ts';
 import type { RecordingRow } from './tables.ts';
 import { recordingOf } from './view.ts';
 
@@ -26,7 +26,7 @@ export interface ServiceDeps extends Common<'audit' | 'clock'> {
   readonly isHere: (row: RecordingRow) => boolean;
   /** True for a recording whose file is on the machine of a home node, which never leads. */
   readonly isAtHome: (row: RecordingRow) => boolean;
-  readonly conversations: Pick<Conversations, 'byCall'>;
+  readonly conversations: Pick<Conversations, 'byCall' | 'talkedIn'>;
   /** Whether persons may play recordings of the conversations in which they talked. */
   readonly own: boolean;
 }
@@ -57,6 +57,9 @@ export interface RecordingService {
 }
 
 const PAGE = 50;
+/** Recordings read at once, and for one page, to find those of a reader who may not hear all. */
+const READ_AT_ONCE = 250;
+const READ_FOR_A_PAGE = 20_000;
 const WHY_NOT: Record<Exclude<RecordingRow['state'], 'stored'>, string> = {
   running: 'the recording is not finished yet',
   missing: 'the engine stored no file for this recording',
@@ -99,6 +102,31 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
     return row;
   }
 
+  /**
+   * Up to `filter.limit` rows that `reach` includes, and the id at which the search ended before that, null if it did not. Rows
+   * of another extension, or of none as those of a queue, are included if one of `reach` talked in their conversation.
+   */
+  async function pageWithin(
+    reach: Objects,
+    filter: Filter,
+  ): Promise<{ rows: RecordingRow[]; ended: string | null }> {
+    if (reach === null) return { rows: await store.page(filter), ended: null };
+    if (reach.length === 0) return { rows: [], ended: null };
+    const rows: RecordingRow[] = [];
+    const isOwn = ({ extension }: RecordingRow): boolean => extension !== null && reaches(reach, extension);
+    let below = filter.below;
+    for (let read = 0; read < READ_FOR_A_PAGE; read += READ_AT_ONCE) {
+      const some = await store.page({ ...filter, below, limit: READ_AT_ONCE });
+      const others = some.filter((row) => !isOwn(row)).map((row) => row.call);
+      const talked = await conversations.talkedIn(others, reach);
+      rows.push(...some.filter((row) => isOwn(row) || talked.has(row.call)));
+      if (rows.length >= filter.limit) return { rows: rows.slice(0, filter.limit), ended: null };
+      if (some.length < READ_AT_ONCE) return { rows, ended: null };
+      below = some.at(-1)!.id;
+    }
+    return { rows, ended: below! };
+  }
+
   /** Ended on the machine of another node, which settles it when it leads again. */
   const isInterrupted = (row: RecordingRow): boolean =>
     row.state === 'running' && row.ended_ms !== null && !deps.isHere(row);
@@ -109,18 +137,20 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
       const known = conversation === undefined ? undefined : await conversations.byCall(conversation);
       const calls = conversation === undefined ? undefined : (known?.calls ?? [conversation]);
       const all = reachOf(caller);
-      const rows = await store.page({
+      const { rows, ended } = await pageWithin(talkedIn(known, all) ? null : all, {
         extension,
         queue,
         calls,
-        reach: talkedIn(known, all) ? null : all,
         from: startOf(caller, from),
         to: to === undefined ? undefined : Date.parse(to),
         below: cursor,
         limit: limit + 1,
       });
       const { page, next_cursor } = pageOf(rows, limit, (row) => row.id);
-      return { recordings: page.map((row) => recordingOf(row, clock.now())), next_cursor };
+      return {
+        recordings: page.map((row) => recordingOf(row, clock.now())),
+        next_cursor: next_cursor ?? ended,
+      };
     },
     one: async (caller, id) => recordingOf(await found(caller, id), clock.now()),
     async audio(actor, id) {

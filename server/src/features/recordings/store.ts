@@ -11,8 +11,6 @@ export interface Filter {
   readonly extension?: string | undefined;
   readonly queue?: string | undefined;
   readonly calls?: readonly string[] | undefined;
-  /** Extensions whose recordings may be listed; null for all. */
-  readonly reach: readonly string[] | null;
   /** Milliseconds since 1970; `to` is not included. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
@@ -156,12 +154,11 @@ export function openRecordingStore(store: Pick<Store, 'db' | 'transaction'>): Re
     ofChannels: (channels) => inParts(channels, (part) => rows().where('channel', 'in', part).execute()),
     running: (after, limit) =>
       rows().where('state', '=', 'running').where('id', '>', after).orderBy('id').limit(limit).execute(),
-    page({ extension, queue, calls, reach, from, to, below, limit }) {
+    page({ extension, queue, calls, from, to, below, limit }) {
       let query = rows().orderBy('id', 'desc').limit(limit);
       if (extension !== undefined) query = query.where('extension', '=', extension);
       if (queue !== undefined) query = query.where('queue', '=', queue);
       if (calls !== undefined) query = query.where('call', 'in', calls.slice(0, AT_ONCE));
-      if (reach !== null) query = query.where('extension', 'in', reach);
       // The id begins with the time, so one index serves both the order and the range.
       if (from !== undefined) query = query.where('id', '>=', timeOf(from));
       if (to !== undefined) query = query.where('id', '<', timeOf(to));

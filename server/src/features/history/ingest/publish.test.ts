@@ -86,9 +86,17 @@ test('conversations of other features - the extensions that talked are apart fro
   await using scene = await historyScene();
   const records = recorded('queue-answered');
   await scene.feed(...records);
-  const known = await createKnownConversations(scene.store, () => {}).byCall(records[0]!.call);
+  const conversations = createKnownConversations(scene.store, () => {});
+  const [call] = records.map((record) => record.call);
+  const known = await conversations.byCall(call!);
   assert.deepEqual(known?.extensions, ['1001', '1003', '1004']);
   assert.deepEqual(known?.talkers, ['1001', '1004']);
+  const talkedIn = async (...extensions: string[]) => [
+    ...(await conversations.talkedIn([call!, 'ast1:9.9'], extensions)),
+  ];
+  assert.deepEqual(await talkedIn('1004', '1005'), [call]);
+  assert.deepEqual(await talkedIn('1003'), []);
+  assert.deepEqual(await talkedIn(), []);
 });
 
 test('conversation events - replaced changes are published once, opened and finalised always', async () => {

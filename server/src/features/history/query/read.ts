@@ -15,7 +15,7 @@ import { callsOfRecord, conversationOf, summaryOf } from './view.ts';
 import type { ShownRow } from './view.ts';
 import type { Conversations } from '../../../ports/conversations.ts';
 import type { Store } from '../../../ports/store.ts';
-import { rootsOf, touchConversations } from '../store/store.ts';
+import { inChunks, rootsOf, touchConversations } from '../store/store.ts';
 
 export const SHOWN = ['id', 'root', 'change', 'revision', 'state', 'erased', 'record'] as const;
 export type StoredConversation = Pick<Selectable<ConversationIndexRow>, (typeof SHOWN)[number]>;
@@ -123,6 +123,28 @@ export function createKnownConversations(store: Store, onTouched: () => void): C
         ended_ms: row.ended_ms,
         open: row.state === 'open',
       };
+    },
+    async talkedIn(calls, extensions) {
+      const taking = await inChunks([...new Set(calls)], (some) =>
+        db
+          .selectFrom('history_calls')
+          .innerJoin('conversations', 'conversations.root', 'history_calls.root')
+          .innerJoin('conversation_keys', 'conversation_keys.conversation', 'conversations.id')
+          .select(['history_calls.call', 'conversations.id', 'conversation_keys.value'])
+          .where('history_calls.call', 'in', some)
+          .where('conversation_keys.kind', '=', 'person')
+          .execute(),
+      );
+      const tookPart = taking.filter(({ value }) => reaches(extensions, value));
+      const rows = await inChunks([...new Set(tookPart.map((row) => row.id))], (some) =>
+        db.selectFrom('conversations').select(['id', 'record']).where('id', 'in', some).execute(),
+      );
+      const talked = new Set(
+        rows
+          .filter(({ record }) => talkersOf(readRecord(record)).some((one) => reaches(extensions, one)))
+          .map((row) => row.id),
+      );
+      return new Set(tookPart.filter(({ id }) => talked.has(id)).map((row) => row.call));
     },
     async touch(calls) {
       await store.transaction<Tables, void>(async (trx) =>
