@@ -107,3 +107,9 @@ export function topicsOfType(type: EventType): readonly string[] {
   const named = topics.map((topic) => topic.replace(/\/mine\/.*/s, '/mine'));
   return named.includes(EVERYONE) ? [...named.filter((topic) => topic !== EVERYONE), 'every topic'] : named;
 }
+/** Whether an event of this type can be on one of the topics. */
+export function isPublishedOn(type: EventType, topics: readonly string[]): boolean {
+  const own = topicsOfType(type).map(firstWord);
+  return own.includes('every topic') || topics.some((topic) => own.includes(firstWord(topic)));
+}
+const firstWord = (topic: string): string => topic.split('/', 1)[0]!;

@@ -182,6 +182,8 @@ export const requests: Readonly<Record<string, string>> = {
   'settings.{0}: {1}': 'settings.{0}: {1}',
   'there is no such webhook': 'diesen Webhook gibt es nicht',
   'url: {0} does not resolve to a public address': 'url: {0} führt zu keiner öffentlichen Adresse',
+  'types: none of them is published on {0}; {1} is on {2}':
+    'types: keiner davon wird unter {0} veröffentlicht; {1} gehört zu {2}',
   'topics: the owner of this webhook has no access to {0}':
     'topics: der Besitzer dieses Webhooks hat keinen Zugriff auf {0}',
   'a site has at most {0} webhooks; delete one': 'es gibt höchstens {0} Webhooks; löschen Sie einen',

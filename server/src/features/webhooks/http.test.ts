@@ -103,6 +103,36 @@ test('webhooks over HTTP - made, read, changed, rotated, tested, replayed, delet
   assert.equal(sink.received.length, 5);
 });
 
+test('webhooks over HTTP - refused if none of its types is published on its topics', async (t) => {
+  const { call } = await site(t);
+  const url = 'https://crm.example.com/hook';
+  const make = (topics: string[], types: string[]) =>
+    call('POST', '', { url, topics, types, enabled: false });
+  const refused = await make(['presence', 'queues/support'], ['call.ended', 'agent.ready']);
+  assert.deepEqual(
+    [refused.status, refused.json.code, refused.json.detail],
+    [
+      400,
+      'invalid_request',
+      'types: none of them is published on presence, queues/support; call.ended is on calls, calls/mine',
+    ],
+  );
+  for (const [topics, types] of [
+    [['calls'], ['call.ended', 'agent.ready']],
+    [['queues/support'], ['callback.changed']],
+    [['alerts'], ['call.emergency']],
+    [['presence/1001'], ['engine.link_down']],
+  ] as const) {
+    assert.equal((await make([...topics], [...types])).status, 201, types.join());
+  }
+  const { webhook } = WebhookSecretReply.parse((await make(['calls'], ['call.ended'])).json);
+  const change = async (body: object) => (await call('PATCH', `/${webhook.id}`, body)).status;
+  assert.equal(await change({ types: ['presence.changed'] }), 400);
+  assert.equal(await change({ topics: ['presence'] }), 400);
+  assert.equal(await change({ topics: ['presence'], types: ['presence.changed'] }), 200);
+  assert.equal(await change({ types: null, topics: ['agents'] }), 200);
+});
+
 test('webhooks over HTTP - for administrators and keys with the scope; an invalid request is refused', async (t) => {
   const { rig, call, commands } = await site(t);
   const good = { url: 'https://crm.example.com/hook', topics: ['presence'], enabled: false };

@@ -1,3 +1,4 @@
+import type { EventType } from '@offhook/contract/events.ts';
 import type {
   DeliveriesQuery,
   NewWebhook,
@@ -18,6 +19,7 @@ import type { Caller } from '../../ports/http.ts';
 import type { FollowableJournal } from '../../ports/journal-store.ts';
 import type { Actor } from '../../ports/operations.ts';
 import { heardAs } from '../../rights/rights.ts';
+import { isPublishedOn, topicsOfType } from '../../rights/topics.ts';
 import { releasedOf } from './lane.ts';
 import { post } from './post.ts';
 import type { Runner, Running } from './runner.ts';
@@ -82,6 +84,7 @@ export class WebhookService {
   /** Throws `invalid_request`, `webhook_target_refused`, `forbidden`, `limit_reached`. */
   async create(actor: Actor, wanted: NewWebhook): Promise<{ webhook: Webhook; secret: string }> {
     const { clock, journal, runner, store } = this.#parts;
+    checkTypes(wanted.topics, wanted.types);
     const url = await this.#checkTarget(wanted.url);
     return runner.inTurn(async () => {
       const { caller } = actor;
@@ -124,6 +127,11 @@ export class WebhookService {
       const hook = this.#find(actor.caller, id);
       const { settings, progress } = hook;
       if (wanted.topics !== undefined) this.#checkTopics(settings.owner, wanted.topics);
+      if (wanted.topics !== undefined || wanted.types !== undefined)
+        checkTypes(
+          wanted.topics ?? settings.topics,
+          wanted.types === undefined ? settings.types : wanted.types,
+        );
       const enabled = wanted.enabled ?? settings.enabled;
       if (wanted.enabled === true) this.#checkOwner(settings.owner, wanted.topics ?? settings.topics);
       const next: Settings = {
@@ -328,6 +336,18 @@ export class WebhookService {
     const { enabled, disabled_reason, disabled_at } = hook.settings;
     hook.settings = hook.settings === before ? next : { ...next, enabled, disabled_reason, disabled_at };
   }
+}
+
+/** Throws `invalid_request` if none of the types is published on one of the topics: nothing would ever be delivered. */
+function checkTypes(topics: readonly string[], wanted: readonly string[] | null): void {
+  const types = wanted as readonly EventType[] | null;
+  if (types === null || types.some((type) => isPublishedOn(type, topics))) return;
+  const [first] = types;
+  const where = first === undefined ? '' : topicsOfType(first).join(', ');
+  throw new ServiceError(
+    'invalid_request',
+    say`types: none of them is published on ${topics.join(', ')}; ${first ?? ''} is on ${where}`,
+  );
 }
 
 const nameOf = (caller: Caller): string => (caller.key === null ? caller.extension : caller.username);
