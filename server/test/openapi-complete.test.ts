@@ -4,6 +4,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { contractDocument } from '../../tools/contract-documents.ts';
 import { postmanCollection } from '../../tools/postman.ts';
+import { checkAccess } from '../src/http/operations.ts';
+import type { Caller } from '../src/ports/http.ts';
+import type { KeyRights } from '../src/rights/rights.ts';
 import type { OpenApiDocument, Operation } from '../src/http/openapi.ts';
 
 /** Properties of the document that client generators need. */
@@ -45,6 +48,35 @@ test('openapi - every operation has an id of its own, a known tag, its security 
     assert.ok(own.security, name);
     assert.ok(own.description, name);
   }
+});
+test('openapi - 403 is listed wherever a person or an API key may be refused', () => {
+  const key: KeyRights = { id: 1, name: 'key', scopes: [], queues: null, extensions: null };
+  const callers = [
+    { key: null, level: 'user' },
+    { key, level: 'supervisor' },
+  ] as Caller[];
+  let refusing = 0;
+  for (const { name, own } of all) {
+    const { 'x-level': level, 'x-scope': scope } = own;
+    if (level === undefined) continue;
+    const refusal = follow(own.responses?.['403'] ?? {})['description'] ?? '';
+    const refuses = (caller: Caller): boolean => {
+      try {
+        checkAccess(caller, { level, scope } as Parameters<typeof checkAccess>[1]);
+        return false;
+      } catch {
+        return true;
+      }
+    };
+    if (!callers.some(refuses)) continue;
+    refusing += 1;
+    assert.match(String(refusal), /`forbidden`/, name);
+  }
+  assert.ok(refusing > 250);
+  const refusals = (path: string) =>
+    String(follow(document.paths[path]?.['get']?.responses?.['403'])['description']);
+  assert.match(refusals('/api/v1/recordings'), /`second_factor_required`/);
+  assert.doesNotMatch(refusals('/api/v1/session'), /`second_factor_required`/);
 });
 test('openapi - a path within the template of another takes all methods of the template', () => {
   // The router would answer a method that the path lacks by the operation of the template.

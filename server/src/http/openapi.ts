@@ -122,7 +122,10 @@ export function errorsOf(method: string, path: string, config: FastifyContextCon
   const level = config.level ?? 'public';
   const codes = new Set<ErrorCode>(config.errors ?? []);
   if (level !== 'public') codes.add('not_authenticated');
-  if (level !== 'public' && level !== 'user') codes.add('forbidden');
+  // Only operations of every person and every key refuse nobody (`checkAccess`).
+  if (level !== 'public' && (level !== 'user' || config.scope !== 'any')) codes.add('forbidden');
+  if ((level !== 'public' || config.upgrade === true) && config.setup !== true)
+    codes.add('second_factor_required');
   if (level !== 'public' && method !== 'GET') codes.add('foreign_origin');
   if (config.confirm !== undefined) codes.add('confirmation_required');
   if (config.operation !== undefined) codes.add('too_many_requests');
