@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PAGE_FIELDS } from './paging.ts';
+import { PAGE_FIELDS, pageCursor } from './paging.ts';
 import { CallCustomer } from './phonebook.ts';
 
 /** Days after which an unanswered call is deleted. */
@@ -62,10 +62,7 @@ export const CallbacksQuery = z.strictObject({
     .regex(/^[a-z0-9_-]{1,64}$/, 'must be a queue')
     .optional(),
   limit: PAGE_FIELDS.limit,
-  cursor: z
-    .string()
-    .regex(/^\d{1,15}-[1-9]\d{0,14}$/, 'must be a cursor of this list')
-    .optional(),
+  cursor: pageCursor(/^\d{1,15}-[1-9]\d{0,14}$/),
 });
 export type CallbacksQuery = z.output<typeof CallbacksQuery>;
 export const CallbackPath = z.strictObject({

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { CONFIG_KINDS, CONFIG_SECRETS, KINDS } from './config-objects.ts';
 import type { ConfigBody, ConfigKind } from './config-objects.ts';
-import { PAGE_FIELDS } from './paging.ts';
+import { PAGE_FIELDS, pageCursor } from './paging.ts';
 import { NewPassword } from './session.ts';
 
 /** Limit of extensions, and of phones; 1,000 of every other kind. */
@@ -103,7 +103,7 @@ export const CONFIG_SCHEMAS = Object.fromEntries(
 
 export const ConfigListQuery = z.strictObject({
   limit: PAGE_FIELDS.limit,
-  cursor: z.string().min(1).max(100).optional().describe('`next_cursor` of the page before.'),
+  cursor: pageCursor(/^.{1,100}$/),
   q: z.string().min(1).max(64).optional().describe('Part of a name, title, number or any other text of it.'),
   view: View.optional().describe('`applied` for the configuration of the engine; else the draft.'),
 });

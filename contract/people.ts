@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PAGE_FIELDS } from './paging.ts';
+import { PAGE_FIELDS, pageCursor } from './paging.ts';
 import { DeviceSession, SessionUser } from './session.ts';
 
 /** A person's sign-in data for administrators. */
@@ -22,10 +22,7 @@ export type SignInPerson = z.infer<typeof SignInPerson>;
 /** Sorted by extension; 100 by default. */
 export const PeopleQuery = z.strictObject({
   limit: PAGE_FIELDS.limit,
-  cursor: z
-    .string()
-    .regex(/^[0-9]{1,20}$/, 'must be a cursor of this list')
-    .optional(),
+  cursor: pageCursor(/^[0-9]{1,20}$/),
   q: z
     .string()
     .max(128)

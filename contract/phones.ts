@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Slug } from './config-fields.ts';
-import { PAGE_FIELDS } from './paging.ts';
+import { PAGE_FIELDS, pageCursor } from './paging.ts';
 
 const Mac = z.string().describe('12 hexadecimal digits.');
 const Fetch = z.object({
@@ -49,7 +49,10 @@ export const WaitingPhone = z
   })
   .meta({ id: 'WaitingPhone' });
 export type WaitingPhone = z.infer<typeof WaitingPhone>;
-export const PhonesQuery = z.strictObject(PAGE_FIELDS);
+export const PhonesQuery = z.strictObject({
+  limit: PAGE_FIELDS.limit,
+  cursor: pageCursor(/^[a-z0-9_-]{1,40}$/),
+});
 export const PhonesReply = z.object({
   success: z.literal(true),
   total: z.int(),

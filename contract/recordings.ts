@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { ConversationRecording } from './conversations.ts';
-import { PAGE_FIELDS } from './paging.ts';
+import { PAGE_FIELDS, pageCursor } from './paging.ts';
 
+const ID = /^[0-9a-hjkmnp-tv-z]{26}$/;
 /** Id of a recording: 26 letters and digits that sort by the time it began. */
-export const RecordingId = z.string().regex(/^[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a recording');
+export const RecordingId = z.string().regex(ID, 'must be the id of a recording');
 export const RecordingPath = z.strictObject({ id: RecordingId });
 
 /** A recording of one leg, in both directions. */
@@ -19,7 +20,7 @@ export const RecordingReply = z.object({ success: z.literal(true), recording: Re
 /** Query of `GET /api/v1/recordings`: newest first; `to` is not included. */
 export const RecordingsQuery = z.strictObject({
   limit: PAGE_FIELDS.limit,
-  cursor: RecordingId.optional(),
+  cursor: pageCursor(ID),
   extension: z
     .string()
     .regex(/^\d{1,20}$/, 'must be an extension')

@@ -14,6 +14,7 @@ import { languageOf } from '../core/words.ts';
 import type { App, Caller } from '../ports/http.ts';
 import type { Actor, AnyServed, Command, Commands } from '../ports/operations.ts';
 import { grants, limitedKey } from '../rights/rights.ts';
+import { withBoundCursors } from './bound-cursors.ts';
 import { addressOf } from './idempotency.ts';
 
 /** Throws `forbidden` if the caller lacks the level or, for an API key, the scope, or is limited where the scope is not. */
@@ -56,7 +57,7 @@ const none = z.strictObject({});
 function runnable(op: Operation, handler: Runnable['run'], held: Runnable['held'], app: App): Runnable {
   const { params = none, body = NoFields, paced } = op;
   const bounded = op.action !== undefined || op.bounded === true;
-  const whole = succeeding(handler, op.reply);
+  const whole = succeeding(withBoundCursors(handler, op), op.reply);
   const work = op.method === 'GET' ? whole : recorded(whole, app);
   return {
     op,

@@ -184,6 +184,8 @@ export const requests: Readonly<Record<string, string>> = {
   'url: {0} does not resolve to a public address': 'url: {0} führt zu keiner öffentlichen Adresse',
   'types: none of them is published on {0}; {1} is on {2}':
     'types: keiner davon wird unter {0} veröffentlicht; {1} gehört zu {2}',
+  'cursor: must be the next_cursor of a page of this list with the same other parameters':
+    'cursor: muss der next_cursor einer Seite dieser Liste mit denselben übrigen Parametern sein',
   'topics: the owner of this webhook has no access to {0}':
     'topics: der Besitzer dieses Webhooks hat keinen Zugriff auf {0}',
   'a site has at most {0} webhooks; delete one': 'es gibt höchstens {0} Webhooks; löschen Sie einen',

@@ -178,6 +178,8 @@ export const requests: Readonly<Record<string, string>> = {
   'url: {0} does not resolve to a public address': 'url: {0} herkese açık bir adrese çözümlenmiyor',
   'types: none of them is published on {0}; {1} is on {2}':
     'types: hiçbiri {0} konusunda yayımlanmaz; {1} şu konularda yayımlanır: {2}',
+  'cursor: must be the next_cursor of a page of this list with the same other parameters':
+    'cursor: bu listenin, diğer parametreleri aynı olan bir sayfasının next_cursor değeri olmalıdır',
   'topics: the owner of this webhook has no access to {0}':
     "topics: bu webhook'un sahibinin {0} konusuna erişimi yok",
   'a site has at most {0} webhooks; delete one': 'en çok {0} webhook olabilir; birini silin',

@@ -6,6 +6,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { PhoneConfig } from '@offhook/contract/config-phones.ts';
+import { positionIn } from '@offhook/contract/paging.ts';
+import { PhonesQuery } from '@offhook/contract/phones.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
@@ -245,6 +247,14 @@ test('phones - a phone at the common address waits until it is assigned, and get
   assert.equal((await at('10.0.0.5')).status, 404, 'an assignment ends');
   for (let i = 0; i < 400; i += 1) await at(`10.0.${i % 200}.9`, `001565${String(i).padStart(6, '0')}`);
   assert.equal(phones.page({}).waiting.length, 200);
+});
+test('phones - a list of several pages continues after the name of the last phone', async (t) => {
+  const { phones } = await rig(t);
+  const first = phones.page({ limit: 1 });
+  assert.deepEqual([first.phones.map(({ name }) => name), first.next_cursor], [['desk'], 'desk']);
+  assert.match(first.next_cursor!, positionIn(PhonesQuery)!);
+  const last = phones.page({ limit: 1, cursor: first.next_cursor! });
+  assert.deepEqual([last.phones.map(({ name }) => name), last.next_cursor], [['door'], null]);
 });
 test('phones - who asks with the MAC address of a waiting phone before the click does not become it', async (t) => {
   const { get, phones } = await rig(t, ['10.0.0.0/8']);

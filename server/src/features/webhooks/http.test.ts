@@ -74,7 +74,13 @@ test('webhooks over HTTP - made, read, changed, rotated, tested, replayed, delet
   for (const { text } of [one, list]) assert.ok(!text.includes(secret.slice(6)));
   const log = await call('GET', `/${webhook.id}/deliveries?limit=1&state=delivered`);
   const page = WebhookDeliveries.parse(log.json);
-  assert.deepEqual([page.deliveries[0]!.seq, page.next_cursor], [2, '2']);
+  assert.equal(page.deliveries[0]!.seq, 2);
+  const older = (query: string) =>
+    call('GET', `/${webhook.id}/deliveries?cursor=${page.next_cursor}${query}`);
+  const next = WebhookDeliveries.parse((await older('&state=delivered')).json);
+  assert.deepEqual([next.deliveries.map(({ seq }) => seq), next.next_cursor], [[1], null]);
+  const mixed = await older('&state=parked');
+  assert.deepEqual([mixed.status, mixed.json.code], [400, 'invalid_request']);
 
   const changed = await call('PATCH', `/${webhook.id}`, { description: 'CRM', types: ['presence.changed'] });
   assert.equal(WebhookReply.parse(changed.json).webhook.description, 'CRM');
