@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { KeyName } from './keys.ts';
 import { QueueName } from './queues.ts';
 
 /** Limit of boards per site, and per person. */
@@ -126,13 +127,7 @@ export const BoardsReply = z.object({ success: z.literal(true), boards: z.array(
 /** Body of `POST /api/v1/boards/{id}/display-keys`. */
 export const NewDisplayKey = z
   .strictObject({
-    name: z
-      .string()
-      .regex(
-        /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,62}[\p{L}\p{N}])?$/u,
-        'must be letters and digits, with " ._-" only between them',
-      )
-      .describe('Location of the display; unique among the API keys of the site.'),
+    name: KeyName.describe('Location of the display; unique among the API keys of the site.'),
     expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
   })
   .meta({ id: 'NewDisplayKey' });

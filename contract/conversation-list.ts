@@ -1,5 +1,6 @@
 /** Queries for conversations, and their notes, outcomes and quality reports. */
 import { z } from 'zod';
+import { wholeNumber } from './paging.ts';
 import {
   CONVERSATION_FILTERS,
   Conversation,
@@ -11,13 +12,8 @@ import {
   QUALITY_FIGURES,
 } from './conversations.ts';
 
-const whole = (max: number) =>
-  z
-    .string()
-    .regex(/^(0|[1-9]\d{0,15})$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(0).max(max));
-const limit = (max: number) => whole(max).pipe(z.int().min(1)).optional();
+const DIGITS = /^(0|[1-9]\d{0,15})$/;
+const limit = (max: number) => wholeNumber(1, max, DIGITS).optional();
 const Code = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be a code: lower-case letters, digits, "_" and "-", 64 at most');
@@ -75,7 +71,7 @@ export const ConversationChangesQuery = z.strictObject({
   cursor: text(3, 96)
     .describe('`cursor` of the previous reply; all conversations without it. Not with `since` or `epoch`.')
     .optional(),
-  since: whole(Number.MAX_SAFE_INTEGER)
+  since: wholeNumber(0, Number.MAX_SAFE_INTEGER, DIGITS)
     .optional()
     .meta({ deprecated: true, description: 'Use `cursor`. `since` of the reply before.' }),
   epoch: text(1, 64).optional().meta({

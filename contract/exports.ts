@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ConversationFilter } from './conversations.ts';
-import { PAGE_FIELDS } from './paging.ts';
+import { PAGE_FIELDS, wholeNumber } from './paging.ts';
 
 /** Columns of an export, in their default order. Times in RFC 3339 UTC, lengths in seconds, lists separated by spaces. */
 export const EXPORT_COLUMNS = [
@@ -92,11 +92,7 @@ export const ExportsQuery = z.strictObject({
     .regex(/^[\w.-]{1,64}$/, 'must be a cursor of this list')
     .optional()
     .describe('`version` of an earlier reply: the reply waits until the version changes.'),
-  wait: z
-    .string()
-    .regex(/^\d{1,2}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(0).max(25))
+  wait: wholeNumber(0, 25, /^\d{1,2}$/)
     .optional()
     .describe('Longest wait in seconds with `seen`, from 0 to 25; 25 by default.'),
 });

@@ -1,12 +1,7 @@
 import { z } from 'zod';
+import { wholeNumber } from './paging.ts';
 
-/** A whole number in a query: digits only, so that `1e9`, `2.0`, `-1` and `0x10` are rejected. */
-const wholeNumber = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^(0|[1-9]\d{0,6})$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(min).max(max));
+const DIGITS = /^(0|[1-9]\d{0,6})$/;
 
 /** Reachability of an extension's devices (domain.md section 4). */
 export const Reachability = z.enum(['online', 'push_only', 'offline', 'unknown']);
@@ -64,13 +59,13 @@ export const OLD_OFFSET = {
  */
 export const ContactsQuery = z.object({
   q: z.string().max(64).optional(),
-  limit: wholeNumber(1, 10_000).optional(),
+  limit: wholeNumber(1, 10_000, DIGITS).optional(),
   cursor: z
     .string()
     .regex(/^\d{1,20}(?:\.[\w-]{16})?$/, 'must be a cursor of this list')
     .describe('`next_cursor` of the page before.')
     .optional(),
-  offset: wholeNumber(0, 1_000_000).optional().meta(OLD_OFFSET),
+  offset: wholeNumber(0, 1_000_000, DIGITS).optional().meta(OLD_OFFSET),
 });
 export type ContactsQuery = z.infer<typeof ContactsQuery>;
 /** 200 of contacts.php (wire.md section 3). `total` counts every match, independent of `limit`. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { numberOf } from './numbers.ts';
+import { wholeNumber } from './paging.ts';
 
 /** A person's own devices that can ring. */
 export const PHONE_KINDS = ['desk', 'softphone', 'mobile'] as const;
@@ -101,14 +102,7 @@ export const FeaturesRequest = z
     ...fields,
     ...RINGING,
     dnd_enabled: z.union([z.boolean(), z.enum(['true', 'false', '1', '0'])]),
-    cf_noanswer_timeout: z.union([
-      Seconds,
-      z
-        .string()
-        .regex(/^[1-9][0-9]{0,2}$/, 'must be a whole number')
-        .transform(Number)
-        .pipe(Seconds),
-    ]),
+    cf_noanswer_timeout: z.union([Seconds, wholeNumber(5, 120, /^[1-9][0-9]{0,2}$/)]),
   })
   .partial();
 export type FeaturesRequest = z.infer<typeof FeaturesRequest>;

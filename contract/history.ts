@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wholeNumber } from './paging.ts';
 import { OLD_OFFSET } from './extensions.ts';
 
 export const HistoryFilter = z.enum(['all', 'in', 'out', 'missed']);
@@ -56,12 +57,7 @@ export const History = z.object({
 });
 export type History = z.infer<typeof History>;
 
-const number = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^(0|[1-9]\d{0,9})$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(min).max(max));
+const number = (min: number, max: number) => wholeNumber(min, max, /^(0|[1-9]\d{0,9})$/);
 /** `from` is included, `to` is not; `cursor` is the `next_cursor` of a page with the same other parameters. */
 export const HistoryQuery = z.object({
   filter: HistoryFilter.default('all'),

@@ -50,11 +50,12 @@ export const KEY_PREFIX = 'ohk_';
 /** Limit of API keys per site. */
 export const MAX_API_KEYS = 500;
 
-const Name = z
+/** Name of an API key; that of a display's key is one of them. */
+export const KeyName = z
   .string()
   .regex(
     /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,62}[\p{L}\p{N}])?$/u,
-    'must be letters and digits, with " ._-" only between them',
+    'must be 1 to 64 letters and digits, with " ._-" only between them',
   );
 const unique = (list: readonly string[]): boolean => new Set(list).size === list.length;
 const Scopes = z.array(Scope).min(1).max(SCOPES.length).refine(unique, 'must name each scope once');
@@ -64,7 +65,7 @@ const Expiry = z.iso.datetime({ offset: true }).nullable();
 
 /** Body of `POST /api/v1/api-keys`. `null` is every queue or extension, or no expiry. */
 export const NewApiKey = z.strictObject({
-  name: Name,
+  name: KeyName,
   scopes: Scopes,
   queues: Queues.nullable().default(null),
   extensions: Extensions.nullable().default(null),
@@ -73,7 +74,7 @@ export const NewApiKey = z.strictObject({
 export type NewApiKey = z.output<typeof NewApiKey>;
 /** Body of `PATCH /api/v1/api-keys/:id`; absent fields stay unchanged. */
 export const ApiKeyChange = z.strictObject({
-  name: Name.optional(),
+  name: KeyName.optional(),
   scopes: Scopes.optional(),
   queues: Queues.nullable().optional(),
   extensions: Extensions.nullable().optional(),

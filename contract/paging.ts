@@ -18,13 +18,29 @@ export function pageCursor(position: RegExp) {
 export const positionIn = (query: z.ZodType | undefined): RegExp | undefined =>
   query instanceof z.ZodObject ? positions.get(query.shape['cursor'] as z.ZodType) : undefined;
 
+/**
+ * A whole number in a query: digits only, so that `1e9`, `2.0`, `-1` and `0x10` are rejected. Each refusal names the range;
+ * `digits` is the published pattern.
+ */
+export const wholeNumber = (least: number, most: number, digits: RegExp) =>
+  z
+    .string()
+    .meta({ pattern: digits.source })
+    .transform((text, { issues }) => {
+      const number = digits.test(text) ? Number(text) : NaN;
+      if (number >= least && number <= most) return number;
+      issues.push({
+        code: 'custom',
+        message: 'must be a whole number',
+        params: { least, most },
+        input: text,
+      });
+      return z.NEVER;
+    })
+    .pipe(z.int().min(least).max(most));
+
 /** Fields of a query that reads a list newest first; `cursor` is the `next_cursor` of the page before. */
 export const PAGE_FIELDS = {
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(1).max(200))
-    .optional(),
+  limit: wholeNumber(1, 200, /^\d{1,4}$/).optional(),
   cursor: pageCursor(/^[1-9]\d{0,14}$/),
 };

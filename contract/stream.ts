@@ -1,5 +1,6 @@
 /** Frames of the stream and names of its topics (wire.md section 6). */
 import { z } from 'zod';
+import { wholeNumber } from './paging.ts';
 import { Envelope } from './events.ts';
 import { Problem } from './errors.ts';
 
@@ -128,19 +129,14 @@ export type ServerFrame = z.infer<typeof ServerFrame>;
 /** Reply of `POST /api/v1/stream/ticket`: one upgrade within 30 s. */
 export const Ticket = z.object({ success: z.literal(true), ticket: z.string(), expires_at: z.string() });
 
-const wholeNumber = (most: number) =>
-  z
-    .string()
-    .regex(/^(0|[1-9]\d{0,15})$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(0).max(most));
+const DIGITS = /^(0|[1-9]\d{0,15})$/;
 const Topics = z
   .string()
   .max(16_384)
   .transform((text) => text.split(','))
   .pipe(z.array(Topic).min(1).max(MAX_TOPICS))
   .describe('Topics, separated by commas.');
-const Cursor = wholeNumber(Number.MAX_SAFE_INTEGER);
+const Cursor = wholeNumber(0, Number.MAX_SAFE_INTEGER, DIGITS);
 /** Query of `GET /api/v1/events`. The header `Last-Event-ID` takes precedence over `cursor`. */
 export const EventsQuery = z.strictObject({
   topics: Topics,
@@ -153,7 +149,7 @@ export const EventsQuery = z.strictObject({
 });
 /** Query of `GET /api/v1/events/poll`. */
 export const PollQuery = EventsQuery.extend({
-  wait: wholeNumber(60)
+  wait: wholeNumber(0, 60, DIGITS)
     .optional()
     .describe('Longest wait for an event in seconds, from 0 to 60; 25 by default.'),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wholeNumber } from './paging.ts';
 
 /** Waits are counted in whole seconds up to here, so that figures for any threshold up to it can be computed later. */
 export const LONGEST_THRESHOLD_SECONDS = 7200;
@@ -173,10 +174,8 @@ export const AgentFigures = z.object({
 });
 export type AgentFigures = z.infer<typeof AgentFigures>;
 
-const whole = z
-  .string()
-  .regex(/^\d{1,5}$/, 'must be a whole number')
-  .transform(Number);
+const DIGITS = /^\d{1,5}$/;
+const threshold = wholeNumber(0, LONGEST_THRESHOLD_SECONDS, DIGITS);
 const IN_PLACE = `Seconds, from 0 to ${LONGEST_THRESHOLD_SECONDS}, instead of the setting of the queue.`;
 const Span = {
   day: z.iso
@@ -186,8 +185,8 @@ const Span = {
   from: z.iso.datetime({ offset: true }).optional().describe('Both on a quarter of an hour.'),
   to: z.iso.datetime({ offset: true }).optional(),
   formula: ServiceLevelFormula.optional().describe('Instead of the setting of the queue.'),
-  threshold_seconds: whole.pipe(Seconds).optional().describe(IN_PLACE),
-  short_abandon_seconds: whole.pipe(Seconds).optional().describe(IN_PLACE),
+  threshold_seconds: threshold.optional().describe(IN_PLACE),
+  short_abandon_seconds: threshold.optional().describe(IN_PLACE),
   flow_outs: FlowOuts.optional(),
 };
 /** Query of `GET /api/v1/wallboard`; at most 92 days. */
@@ -196,8 +195,7 @@ export type WallboardQuery = z.infer<typeof WallboardQuery>;
 /** Query of `GET /api/v1/queues/{name}/stats`; at most 400 days, with `interval` 92 days and 3,000 intervals. */
 export const QueueStatsQuery = z.strictObject({
   ...Span,
-  interval: whole
-    .pipe(z.int().min(INTERVAL_SECONDS).max(86_400))
+  interval: wholeNumber(INTERVAL_SECONDS, 86_400, DIGITS)
     .optional()
     .describe('Seconds of an interval of the series: a multiple of 900 that divides a day.'),
 });

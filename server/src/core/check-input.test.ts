@@ -59,3 +59,34 @@ test('check input - what is no topic is told which there are', () => {
     /^topics\.0: must be a topic; topics are presence, calls, .*<queue>/,
   );
 });
+test('check input - an unknown field names the known one that it is like, also in a list', () => {
+  const schema = z.strictObject({
+    dnd: z.boolean().optional(),
+    max_wait_seconds: z.int().optional(),
+    rows: z.array(z.strictObject({ number: z.string().optional() })).optional(),
+  });
+  for (const [value, detail] of [
+    [{ dnd_enabled: true }, 'dnd_enabled: unknown field; did you mean dnd?'],
+    [{ maxWaitSeconds: 1 }, 'maxWaitSeconds: unknown field; did you mean max_wait_seconds?'],
+    [{ rows: [{ numbr: '1' }] }, 'rows.0.numbr: unknown field; did you mean number?'],
+    [{ tenant: 1 }, 'tenant: unknown field'],
+    [{ x: 1 }, 'x: unknown field'],
+  ] as const)
+    assert.equal(detailOf(schema, value), detail);
+});
+test('check input - a time, a date and an address say what they look like', () => {
+  const schema = z.strictObject({
+    at: z.iso.datetime({ offset: true }).optional(),
+    day: z.iso.date().optional(),
+    net: z.union([z.cidrv4(), z.cidrv6()]).optional(),
+  });
+  assert.match(
+    detailOf(schema, { at: '2026-01-01t00:00:00z' }),
+    /^at: must be a time such as .* capital T and Z$/,
+  );
+  assert.equal(detailOf(schema, { day: '1.1.2026' }), 'day: must be a date such as 2026-11-21');
+  assert.match(
+    detailOf(schema, { net: 'x' }),
+    /^net: must be an IPv4 network .*, or must be an IPv6 network/,
+  );
+});

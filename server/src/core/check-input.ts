@@ -17,8 +17,12 @@ export function checkInput<S extends z.ZodType>(schema: S, value: unknown, where
   if (tooMany !== null) throw new ServiceError('invalid_request', tooMany);
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const faults = result.error.issues.slice(0, MAX_FAULTS).flatMap((issue) => faultsOf(issue, value));
-  const said = faults.slice(0, MAX_FAULTS).map(({ path, rule }) => say`${path || where}: ${asSaid(rule)}`);
+  const faults = result.error.issues.slice(0, MAX_FAULTS).flatMap((issue) => faultsOf(issue, value, schema));
+  // The first fault of a field is the plainest one; others often follow from it.
+  const said = faults
+    .filter(({ path }, i) => faults.findIndex((one) => one.path === path) === i)
+    .slice(0, MAX_FAULTS)
+    .map(({ path, rule }) => say`${path || where}: ${asSaid(rule)}`);
   throw new ServiceError('invalid_request', sayAll(said, '; '));
 }
 /** Fastify's validator compiler, so that every route reports faults in the same form. */
@@ -26,17 +30,28 @@ export const inputValidator =
   ({ schema, httpPart = 'body' }: { readonly schema: unknown; readonly httpPart?: string | undefined }) =>
   (value: unknown): { value: unknown } | { error: Error } => {
     try {
+      if (httpPart === 'querystring') checkRepeats(value as object);
       return { value: checkInput(schema as z.ZodType, value, PLACES[httpPart] ?? httpPart) };
     } catch (error) {
       return { error: error as Error };
     }
   };
+/** Throws `invalid_request` for a parameter that occurs twice: two programs could read it as two different requests. */
+function checkRepeats(query: object): void {
+  const repeated = Object.entries(query).find(([, value]) => Array.isArray(value));
+  if (repeated !== undefined)
+    throw new ServiceError(
+      'invalid_request',
+      say`${repeated[0].slice(0, MAX_TEXT)}: occurs twice; send it once`,
+    );
+}
 const PLACES: Readonly<Record<string, string>> = { querystring: 'query' };
 
 interface Def {
   readonly type: string;
   readonly shape?: Readonly<Record<string, z.ZodType>>;
   readonly innerType?: z.ZodType;
+  readonly element?: z.ZodType;
   readonly checks?: readonly { readonly _zod: { readonly def: { check: string; maximum?: number } } }[];
 }
 const defOf = (schema: z.ZodType): Def => schema._zod.def as unknown as Def;
@@ -70,13 +85,14 @@ const pathOf = (parts: readonly PropertyKey[]): string =>
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | null | undefined)?.[key], value);
 
-/** The faults of a schema issue in plain words; `value` is the checked input. */
-export function faultsOf(issue: Issue, value: unknown): Fault[] {
+/** The faults of a schema issue in plain words; `value` is the checked input, `schema` its schema. */
+export function faultsOf(issue: Issue, value: unknown, schema?: z.ZodType): Fault[] {
   const path = pathOf(issue.path);
   if (issue.code === 'unrecognized_keys')
-    return issue.keys
-      .slice(0, MAX_KEYS)
-      .map((key) => ({ path: pathOf([...issue.path, key]), rule: 'unknown field' }));
+    return issue.keys.slice(0, MAX_KEYS).map((key) => ({
+      path: pathOf([...issue.path, key]),
+      rule: unknownField(key, schema === undefined ? [] : fieldsAt(schema, issue.path)),
+    }));
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     // Of several alternatives the one with the fewest faults is reported.
     const nearest = issue.errors.toSorted(
@@ -84,7 +100,7 @@ export function faultsOf(issue: Issue, value: unknown): Fault[] {
     )[0]!;
     if (nearest[0]!.path.length > 0)
       return nearest.flatMap((inner) =>
-        faultsOf({ ...inner, path: [...issue.path, ...inner.path] } as Issue, value),
+        faultsOf({ ...inner, path: [...issue.path, ...inner.path] } as Issue, value, schema),
       );
     const rules =
       nearest.length === 0
@@ -94,6 +110,37 @@ export function faultsOf(issue: Issue, value: unknown): Fault[] {
     return [{ path, rule: orElse(unique.slice(0, MAX_FAULTS)) }];
   }
   return [{ path, rule: ruleOf(issue, valueAt(value, issue.path)) }];
+}
+/** Names of the fields of the object at this path; none if another schema than an object is on the way. */
+function fieldsAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
+  let def = defOf(schema);
+  for (const key of [...path, null]) {
+    while (def.innerType !== undefined) def = defOf(def.innerType);
+    if (key === null) break;
+    const next = def.shape?.[String(key)] ?? def.element;
+    if (next === undefined) return [];
+    def = defOf(next);
+  }
+  return Object.keys(def.shape ?? {});
+}
+function unknownField(name: string, known: readonly string[]): Said | string {
+  const nearest = known
+    .map((other) => ({ other, likeness: likenessOf(name.slice(0, MAX_TEXT), other) }))
+    .toSorted((a, b) => b.likeness - a.likeness)[0];
+  return nearest === undefined || nearest.likeness < ALIKE
+    ? 'unknown field'
+    : say`unknown field; did you mean ${nearest.other}?`;
+}
+/** Least likeness of a name that is suggested. */
+const ALIKE = 0.5;
+/** Pairs of letters that two names share, from 0 to 1; at least `ALIKE` if one begins with the other. */
+function likenessOf(a: string, b: string): number {
+  const pairs = (text: string): string[] =>
+    Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2).toLowerCase());
+  const [own, other] = [pairs(a), pairs(b)];
+  const shared = own.filter((pair) => other.includes(pair)).length;
+  const likeness = (2 * shared) / Math.max(1, own.length + other.length);
+  return a.startsWith(`${b}_`) || b.startsWith(`${a}_`) ? Math.max(ALIKE, likeness) : likeness;
 }
 const orElse = (rules: readonly (Said | string)[]): Said | string =>
   rules.length < 2
@@ -116,12 +163,30 @@ function ruleOf(issue: Issue, value: unknown): Said | string {
       return options === undefined ? 'matches none of the accepted forms' : oneOf(options);
     }
     case 'invalid_format':
-      return /^Invalid (?:string|input)/.test(issue.message)
-        ? say`must have the form ${'pattern' in issue ? String(issue.pattern) : issue.format}`
+      return /^Invalid /.test(issue.message)
+        ? (FORMS[issue.format] ??
+            say`must have the form ${'pattern' in issue ? String(issue.pattern) : issue.format}`)
         : issue.message;
     default:
-      return issue.message;
+      return rangeOf(issue) ?? issue.message;
   }
+}
+/** Forms of the formats of zod. */
+const FORMS: Readonly<Record<string, string>> = {
+  datetime:
+    'must be a time such as 2026-11-21T09:00:00Z or 2026-11-21T10:00:00+01:00, with a capital T and Z',
+  date: 'must be a date such as 2026-11-21',
+  email: 'must be an e-mail address',
+  ipv4: 'must be an IPv4 address',
+  ipv6: 'must be an IPv6 address',
+  cidrv4: 'must be an IPv4 network such as 192.0.2.0/24',
+  cidrv6: 'must be an IPv6 network such as 2001:db8::/32',
+};
+/** The range of a whole number in a query (`wholeNumber` in contract/paging.ts). */
+function rangeOf(issue: Issue): Said | null {
+  const { least, most } = ('params' in issue ? issue.params : undefined) ?? {};
+  if (typeof least !== 'number' || typeof most !== 'number') return null;
+  return say`must be a whole number from ${least} to ${most}`;
 }
 const few = (origin: string, least: number): Said | string => {
   if (origin === 'array') return least === 1 ? 'must not be empty' : say`must have at least ${least} entries`;

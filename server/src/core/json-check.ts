@@ -53,6 +53,8 @@ export function* jsonCheck(text: string): Generator<void, LongList[]> {
         }
         if (keyNext && keys !== null) {
           const key = unescapedText ?? text.slice(start + 1, i);
+          if (key === '__proto__')
+            throw new ServiceError('invalid_request', 'body: the field __proto__ is not allowed');
           if (keys.has(key)) {
             throw new ServiceError(
               'invalid_request',

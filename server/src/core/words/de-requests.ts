@@ -7,8 +7,8 @@ export const requests: Readonly<Record<string, string>> = {
   'must have one threshold for each figure': 'darf für jede Kennzahl nur eine Schwelle haben',
   'must name each queue once': 'darf jede Warteschlange nur einmal nennen',
   'must be the id of a board': 'muss die Kennung einer Tafel sein',
-  'must be letters and digits, with " ._-" only between them':
-    'muss aus Buchstaben und Ziffern bestehen, mit " ._-" nur dazwischen',
+  'must be 1 to 64 letters and digits, with " ._-" only between them':
+    'muss aus 1 bis 64 Buchstaben und Ziffern bestehen, mit " ._-" nur dazwischen',
   'must be the id of a callback': 'muss die Kennung eines Rückrufs sein',
   'must be an API key': 'muss ein API-Schlüssel sein',
   'is allowed with the kind ldap only': 'ist nur bei der Art ldap erlaubt',

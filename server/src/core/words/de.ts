@@ -158,6 +158,17 @@ export const de: Words = {
     'this API key is limited to some queues or extensions':
       'dieser API-Schlüssel ist auf einige Warteschlangen oder Nebenstellen begrenzt',
     'body: must be valid JSON': 'body: muss gültiges JSON sein',
+    '{0}: occurs twice; send it once': '{0}: kommt zweimal vor; senden Sie es einmal',
+    'unknown field; did you mean {0}?': 'unbekanntes Feld; meinten Sie {0}?',
+    'must be a whole number from {0} to {1}': 'muss eine ganze Zahl von {0} bis {1} sein',
+    'must be a time such as 2026-11-21T09:00:00Z or 2026-11-21T10:00:00+01:00, with a capital T and Z':
+      'muss ein Zeitpunkt wie 2026-11-21T09:00:00Z oder 2026-11-21T10:00:00+01:00 sein, mit großem T und Z',
+    'must be a date such as 2026-11-21': 'muss ein Datum wie 2026-11-21 sein',
+    'must be an e-mail address': 'muss eine E-Mail-Adresse sein',
+    'must be an IPv4 address': 'muss eine IPv4-Adresse sein',
+    'must be an IPv6 address': 'muss eine IPv6-Adresse sein',
+    'must be an IPv4 network such as 192.0.2.0/24': 'muss ein IPv4-Netz wie 192.0.2.0/24 sein',
+    'must be an IPv6 network such as 2001:db8::/32': 'muss ein IPv6-Netz wie 2001:db8::/32 sein',
     'unknown field': 'unbekanntes Feld',
     'is missing': 'fehlt',
     'must not be empty': 'darf nicht leer sein',

@@ -7,8 +7,8 @@ export const requests: Readonly<Record<string, string>> = {
   'must have one threshold for each figure': 'her gösterge için bir eşik içermeli',
   'must name each queue once': 'her kuyruğu bir kez içermeli',
   'must be the id of a board': 'bir pano numarası olmalı',
-  'must be letters and digits, with " ._-" only between them':
-    'harf ve rakamlardan oluşmalı; " ._-" yalnızca aralarında olabilir',
+  'must be 1 to 64 letters and digits, with " ._-" only between them':
+    '1 ile 64 arası harf ve rakamdan oluşmalı; " ._-" yalnızca aralarında olabilir',
   'must be the id of a callback': 'bir geri aramanın kimliği olmalı',
   'must be an API key': 'bir API anahtarı olmalı',
   'is allowed with the kind ldap only': 'yalnızca ldap türüyle verilebilir',

@@ -155,6 +155,17 @@ export const tr: Words = {
     'this API key is limited to some queues or extensions':
       'bu API anahtarı bazı kuyruk ya da dahililerle sınırlı',
     'body: must be valid JSON': 'body: geçerli JSON olmalı',
+    '{0}: occurs twice; send it once': '{0}: iki kez geçiyor; bir kez gönderin',
+    'unknown field; did you mean {0}?': 'bilinmeyen alan; {0} mı demek istediniz?',
+    'must be a whole number from {0} to {1}': '{0} ile {1} arasında bir tam sayı olmalı',
+    'must be a time such as 2026-11-21T09:00:00Z or 2026-11-21T10:00:00+01:00, with a capital T and Z':
+      '2026-11-21T09:00:00Z veya 2026-11-21T10:00:00+01:00 gibi bir zaman olmalı; T ve Z büyük harf olmalı',
+    'must be a date such as 2026-11-21': '2026-11-21 gibi bir tarih olmalı',
+    'must be an e-mail address': 'bir e-posta adresi olmalı',
+    'must be an IPv4 address': 'bir IPv4 adresi olmalı',
+    'must be an IPv6 address': 'bir IPv6 adresi olmalı',
+    'must be an IPv4 network such as 192.0.2.0/24': '192.0.2.0/24 gibi bir IPv4 ağı olmalı',
+    'must be an IPv6 network such as 2001:db8::/32': '2001:db8::/32 gibi bir IPv6 ağı olmalı',
     'unknown field': 'bilinmeyen alan',
     'is missing': 'eksik',
     'must not be empty': 'boş olamaz',
