@@ -104,6 +104,24 @@ test('throttle - beyond ten wrong digits an account takes one guess in 15 minute
   clock.advance(15 * 60_000);
   (await throttle.enter('ada', '198.51.100.1')).succeeded();
 });
+test('throttle - a known network and a known device have ten wrong digits a day of their own, then one in 15 minutes', async () => {
+  for (const known of [{ network: true }, { device: 'one' }]) {
+    const clock = manualClock();
+    const throttle = createThrottle(clock);
+    let passed = 0;
+    for (let minute = 0; minute < 1_440; minute += 1) {
+      clock.advance(60_000);
+      const attempt = await throttle.enter('ada', '198.51.100.1', known).catch(refused());
+      if (typeof attempt === 'boolean') continue;
+      passed += 1;
+      attempt.failed('digits');
+    }
+    assert.ok(passed > 90 && passed <= 10 + 95, `${passed}`);
+    await assert.rejects(throttle.enter('ada', '198.51.100.1', known), refused());
+    (await throttle.enter('ada', '203.0.113.1', { network: true })).succeeded();
+    (await throttle.enter('ada', '198.51.100.1', { device: 'two' })).succeeded();
+  }
+});
 test('throttle - an IPv6 provider of a /48 cannot be guessed from by its 256 networks', async () => {
   const throttle = createThrottle(manualClock());
   for (let i = 0; i < 60; i += 1) await fail(throttle, `p${i}`, `2001:db8:1:${(i * 256).toString(16)}::1`);

@@ -15,8 +15,9 @@ const LIMITS = { device: 5, pair: 5, network: 20, wide: 60, account: 50 } as con
  */
 const SPACING_MS = 18_000;
 /**
- * Wrong digits of the second factor after a right password, by account. At the interval above, a guesser with the password and
- * many networks would find the digits of an account within two months, because three of a million are right at any moment.
+ * Wrong digits of the second factor after a right password: by account, and of each known network and device by itself, so that
+ * failures elsewhere do not block them. At the intervals above, a guesser with the password would find the digits of an account
+ * within months, because three of a million are right at any moment.
  */
 const DIGITS = { limit: 10, window: 86_400_000, spacing: 15 * 60_000 } as const;
 const MAX_KEYS = 50_000;
@@ -157,11 +158,14 @@ export function createThrottle(clock: Clock, maxKeys = MAX_KEYS): Throttle & { r
     const places = [place('pair', pairs, `${account}|${network}`), place('network', networks, network)];
     if (isIPv6(ip) && network.includes(':')) places.push(place('wide', wides, networkOf(ip, 24, 48)));
     const byAccount = [place('account', accounts, account), place('digits', digits, account)];
+    const ungated = (some: readonly Place[]): Place[] => some.map((other) => ({ ...other, gate: false }));
     if (typeof known.device === 'string') {
-      const others = [...places, ...byAccount].map((other) => ({ ...other, gate: false }));
-      return [place('device', devices, `${account}|${known.device}`), ...others];
+      const device = `${account}|${known.device}`;
+      const own = [place('device', devices, device), place('digits', digits, device)];
+      return [...own, ...ungated([...places, ...byAccount])];
     }
-    return [...places, ...byAccount.map((other) => ({ ...other, gate: known.network !== true }))];
+    if (known.network !== true) return [...places, ...byAccount];
+    return [...places, place('digits', digits, `${account}|${network}`), ...ungated(byAccount)];
   };
   function refusal(all: readonly Place[]): ServiceError | undefined {
     const now = clock.now();
