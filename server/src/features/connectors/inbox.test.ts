@@ -37,10 +37,11 @@ async function inbox(t: TestContext, verify = HMAC) {
   });
   return {
     rig,
-    post: async (body: object | string, headers: Record<string, string> = {}, id = '1') => {
+    post: async (body: object | string, headers: Record<string, string> = {}, id = '1', ip = '127.0.0.1') => {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       const reply = await rig.host.app.inject({
         method: 'POST',
+        remoteAddress: ip,
         url: `/api/v1/connectors/${id}/inbox`,
         headers: { 'content-type': 'application/json', ...headers },
         payload: text,
@@ -92,6 +93,13 @@ test('connectors inbox - what is not proven, altered or of another connector is 
   await rig.clock.advance(60_000);
   assert.deepEqual((await post(message, signed(message))).what, [200, ['call']]);
   assert.equal(rig.verbs.length, 1);
+});
+test('connectors inbox - all addresses of an IPv6 /64 share the limit of messages that are not proven', async (t) => {
+  const { post, signed } = await inbox(t);
+  const message = dial('e1');
+  for (let n = 1; n <= 10; n += 1) await post(message, {}, '1', `2001:db8::${n}`);
+  assert.equal((await post(message, signed(message), '1', '2001:db8::ffff')).status, 429);
+  assert.equal((await post(message, signed(message), '1', '2001:db8:0:1::1')).status, 200);
 });
 
 test('connectors inbox - a customer that changed, is blocked or gone, and a note; a message without its fields is named', async (t) => {

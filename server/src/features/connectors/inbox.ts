@@ -1,5 +1,6 @@
 import type { ConnectorInbox } from '@offhook/contract/connectors.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { networkOf } from '../../core/networks.ts';
 import { createRateLimit } from '../../core/rate-limit.ts';
 import { say } from '../../core/said.ts';
 import type { Audit } from '../../ports/audit.ts';
@@ -51,13 +52,14 @@ export class Inbox {
     message: InboxMessage,
     ip: string | null,
   ): Promise<Omit<ConnectorInbox, 'success'>> {
-    const address = ip ?? '';
-    if (this.#unproven.left(address).remaining < 1) throw tooMany(60);
+    // A client has a whole /64 of IPv6.
+    const network = networkOf(ip ?? '', 32, 64);
+    if (this.#unproven.left(network).remaining < 1) throw tooMany(60);
     const { store, clock } = this.#deps;
     const read = running?.row.enabled === true ? running.session?.inbox?.(message) : undefined;
     // The same error for a wrong secret and for a connector that is missing, disabled or without inbox reveals nothing.
     if (running === undefined || read === undefined || read.kind === 'refused') {
-      this.#unproven.allows(address);
+      this.#unproven.allows(network);
       throw new ServiceError('not_authenticated', 'the message has no valid signature of this connector');
     }
     const { id } = running.row;
