@@ -47,6 +47,11 @@ export const CallSettings = z
 export type CallSettings = z.infer<typeof CallSettings>;
 export const CallSettingsReply = z.object({ success: z.literal(true), settings: CallSettings });
 
+/** Satellites, international networks and premium rate, also of single countries: targets of fraud. */
+const PREMIUM = (
+  '+870 +878 +881 +882 +883 +888 +979 +1900 0900 +31900 +31906 +31909 +3290 +3389 +34803 +34806 +34807 +34905 +3989 ' +
+  '+41900 +41901 +41906 +43900 +43901 +43930 +43931 +43939 +449 +4590 +46900 +46939 +46944 +4870 +49900 +61190 +90900'
+).split(' ');
 /** Only internal and emergency numbers, until an administrator changes it. */
 export const INITIAL_CALL_SETTINGS: CallSettings = {
   enabled: true,
@@ -64,10 +69,6 @@ export const INITIAL_CALL_SETTINGS: CallSettings = {
   prefixes: [
     { prefix: '+', destination: 'international' },
     { prefix: '0', destination: 'national' },
-    // Satellites, international networks and international premium rate: targets of fraud.
-    ...['+870', '+878', '+881', '+882', '+883', '+888', '+979', '+1900', '0900'].map((prefix) => ({
-      prefix,
-      destination: 'premium' as const,
-    })),
+    ...PREMIUM.map((prefix) => ({ prefix, destination: 'premium' as const })),
   ],
 };
