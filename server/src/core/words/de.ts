@@ -127,6 +127,8 @@ export const de: Words = {
       'interner Fehler; das Protokoll des Dienstes enthält die Ursache unter dieser request_id',
     'there is no such call': 'es gibt keinen solchen Anruf',
     'this call is over': 'dieser Anruf ist beendet',
+    'the call was hung up by a command before it was answered':
+      'der Anruf wurde durch einen Befehl beendet, bevor er angenommen wurde',
     'this leg of the call is over': 'dieser Teil des Anrufs ist beendet',
     'this leg is no longer in the call': 'dieser Teil ist nicht mehr im Anruf',
     'this leg belongs to another person': 'dieser Teil gehört einer anderen Person',

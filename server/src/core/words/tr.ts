@@ -125,6 +125,8 @@ export const tr: Words = {
       'iç hata; hizmet günlüğünde neden bu request_id altında',
     'there is no such call': 'böyle bir çağrı yok',
     'this call is over': 'bu çağrı sona erdi',
+    'the call was hung up by a command before it was answered':
+      'arama, yanıtlanmadan önce bir komutla sonlandırıldı',
     'this leg of the call is over': 'çağrının bu ayağı sona erdi',
     'this leg is no longer in the call': 'bu ayak artık çağrıda değil',
     'this leg belongs to another person': 'bu ayak sizin değil',

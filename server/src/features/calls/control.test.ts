@@ -96,6 +96,42 @@ test('calls - placed: no ringing or answering device is a failure; without a reg
   ]);
 });
 
+test('calls - an originate that a command hangs up before the answer is gone, not unanswered', async (t) => {
+  const rig = await callsRig(t);
+  rig.scene.device('1003', 'NOT_INUSE');
+  const placed = rig.post(PERSON, '', { to: '1004' });
+  await until('it was asked for', () => rig.asked.length === 1);
+  const own = rig.rings('1003');
+  const { body } = await placed;
+  const ended = rig.post(
+    PERSON,
+    `/${String((body as { operation?: { call_id?: string } }).operation?.call_id)}/hangup`,
+    {},
+  );
+  await until('the hang-up', () => rig.asked.length > 1);
+  rig.scene.hangup(own, 16);
+  rig.pairEnds();
+  assert.equal((await ended).status, 200);
+  const outcome = () => rig.outcomes().find(([action]) => action === 'calls.originate');
+  await until('the outcome', () => outcome() !== undefined);
+  assert.deepEqual(outcome(), ['calls.originate', 'failed', 'call_gone']);
+});
+
+test('calls - events at a parking slot name the command that took or ended the parked call', async (t) => {
+  const rig = await callsRig(t);
+  const call = rig.talk();
+  rig.scene.send({ type: 'channel.parked', id: chan('2'), slot: '701', lot: 'default' });
+  rig.scene.hangup('1');
+  const ended = rig.post(BOSS, `/${call}/hangup`, { leg_id: chan('2') });
+  await until('the hang-up', () => rig.asked.length === 1);
+  rig.scene.hangup('2', 16);
+  const { status, body } = await ended;
+  assert.equal(status, 200, JSON.stringify(body));
+  const freed = rig.published.find((e) => e.type === 'parking.slot_freed');
+  assert.ok(freed?.caused_by !== undefined);
+  assert.equal(freed.caused_by, rig.published.find((e) => e.type === 'call.ended')?.caused_by);
+});
+
 test('calls - an unknown outcome is reported as unknown, and nothing is sent twice', async (t) => {
   const answers: (() => Promise<void> | void)[] = [];
   const rig = await callsRig(t, { confirm_ms: 60, answer: () => answers.shift()?.() });

@@ -11,6 +11,7 @@ import { channelId, includesLevel, nodeOf } from '@offhook/contract/ids.ts';
 import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import { randomBytes } from '../../core/chance.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { Tombstones } from '../../core/tombstones.ts';
 import { say } from '../../core/said.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
 import type { CallVerbs, PlacedPart } from '../../ports/engine-verbs.ts';
@@ -78,9 +79,15 @@ function newPair(node: NodeId, now: number, calls: readonly LiveCall[]): readonl
 
 export class Placing {
   readonly #deps: CallControlDeps;
+  /** Calls that a command hung up. */
+  readonly #hungUp = new Tombstones<string>();
 
   constructor(deps: CallControlDeps) {
     this.#deps = deps;
+  }
+  /** A command is about to end legs of this call. */
+  hungUp(call: string): void {
+    this.#hungUp.add(call, this.#deps.clock.now());
   }
   async call(actor: Actor, wanted: NewCall): Promise<Plan> {
     const own = this.#ownOf(actor, wanted.from, wanted.device);
@@ -92,7 +99,7 @@ export class Placing {
     }
     const shown = wanted.caller_id ?? extension;
     this.#deps.guard.checkCallerId(extension, shown);
-    checkSlot(this.#deps, actor, wanted.to, this.#nodeOf(extension));
+    const freed = checkSlot(this.#deps, actor, wanted.to, this.#nodeOf(extension));
     const destination = await this.#deps.guard.admit(actor, extension, wanted.to);
     const plan = this.#placed({
       action: 'calls.originate',
@@ -110,6 +117,7 @@ export class Placing {
       ...plan.expects,
       { type: 'queue.caller_joined', call } as const,
       { type: 'call.answered', call } as const,
+      ...freed,
     ];
     return { ...plan, expects };
   }
@@ -163,7 +171,7 @@ export class Placing {
       number: slot,
       part: { does: 'call', caller_number: own.person.extension, limit_seconds: null },
       about: { call_id: call.id, leg_id: leg },
-      expects: [],
+      expects: [{ type: 'parking.slot_freed', leg }],
       done: (_operationId, mine) => this.#deps.live.beside(mine.id)?.leg === leg,
       detail: { slot },
     });
@@ -285,8 +293,9 @@ export class Placing {
         .filter((leg) => leg.extension === extension && leg.id !== plan.about?.leg_id);
     const over = (): boolean => live.call(placedId) === undefined && live.gone(placedId);
     const unrung = (): ServiceError =>
-      new ServiceError('device_unreachable', say`no device of ${extension} rang`);
+      this.#cancelOf(placedId) ?? new ServiceError('device_unreachable', say`no device of ${extension} rang`);
     const untaken = (): ServiceError =>
+      this.#cancelOf(placedId) ??
       new ServiceError('device_no_answer', say`no device of ${extension} took the call`);
     return {
       action: plan.action,
@@ -325,6 +334,12 @@ export class Placing {
       detail: { from: extension, to: plan.number, ...plan.detail },
       ...(plan.auditFirst === undefined ? {} : { auditFirst: plan.auditFirst }),
     };
+  }
+  /** Why a placed call failed that a command hung up; null for another one. */
+  #cancelOf(placedId: string): ServiceError | null {
+    return this.#hungUp.has(placedId)
+      ? new ServiceError('call_gone', 'the call was hung up by a command before it was answered')
+      : null;
   }
   /** The extension's leg that already listens to this call. */
   #earOf(extension: string, call: LiveCall): LiveLeg | undefined {

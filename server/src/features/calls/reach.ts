@@ -4,7 +4,7 @@ import type { NodeId } from '@offhook/contract/ids.ts';
 import { callsOf, reaches } from '../../rights/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
-import type { LiveCall, LiveLeg, LiveParked, LiveView } from '../../ports/live.ts';
+import type { ExpectedEvent, LiveCall, LiveLeg, LiveParked, LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';
 
@@ -86,19 +86,21 @@ export const parkedIn = (
 
 /**
  * Checks a call to a parking slot, which takes the parked call. A person may take any parked call, as at a phone; an
- * API key only those of its extensions. `node` is the engine that calls. Throws `not_found`, also for an empty slot.
+ * API key only those of its extensions. `node` is the engine that calls. Throws `not_found`, also for an empty slot. Returns the
+ * events that the call causes at the slot.
  */
 export function checkSlot(
   { live, isSlot }: CallControlDeps,
   actor: Actor,
   number: string,
   node: NodeId,
-): void {
-  if (!isSlot(number)) return;
+): readonly ExpectedEvent[] {
+  if (!isSlot(number)) return [];
   const on = live.parked().find((one) => one.slot === number && one.node === node);
   const parked = on && live.call(on.call);
   const may = parked !== undefined && (actor.caller.key === null || isAmong(actor, parked.extensions));
   if (!may) throw new ServiceError('not_found', 'there is no call on this slot');
+  return [{ type: 'parking.slot_freed', leg: on!.leg }];
 }
 
 /** True while a placed call rings only the caller's own devices: without an answer it has no caller. */

@@ -59,7 +59,11 @@ export interface CallControl {
 export function createCallControl(deps: CallControlDeps): CallControl {
   const placing = new Placing(deps);
   const transfers = new Transfers(deps);
-  const steering = new Steering(deps, (leg) => transfers.checkNone(leg));
+  const steering = new Steering(
+    deps,
+    (leg) => transfers.checkNone(leg),
+    (call) => placing.hungUp(call),
+  );
   const busy: Busy = new Set();
   const recorders: Busy = new Set();
   const alone = (actor: Actor, verb: string, id: string, plan: () => Promise<Plan> | Plan) =>

@@ -83,14 +83,28 @@ export async function unhold(
   });
 }
 
+/** Events of a leg that a hang-up ends; one on a slot or in a queue leaves that as well. */
+const LEAVING = ['call.left', 'parking.slot_freed', 'queue.caller_abandoned'] as const;
+/** Agents that can ring for one caller. */
+const MOST_OFFERS = 1_000;
+
 export class Steering {
   readonly #deps: CallControlDeps;
   readonly #checkUnconsulted: (leg: LiveLeg) => void;
+  readonly #hungUp: (call: string) => void;
 
-  /** `checkUnconsulted` throws `wrong_call_state` during an attended transfer of the leg. */
-  constructor(deps: CallControlDeps, checkUnconsulted: (leg: LiveLeg) => void) {
+  /**
+   * `checkUnconsulted` throws `wrong_call_state` during an attended transfer of the leg. `hungUp` receives each call whose legs
+   * a hang-up is about to end.
+   */
+  constructor(
+    deps: CallControlDeps,
+    checkUnconsulted: (leg: LiveLeg) => void,
+    hungUp: (call: string) => void,
+  ) {
     this.#deps = deps;
     this.#checkUnconsulted = checkUnconsulted;
+    this.#hungUp = hungUp;
   }
   /** As `talking`; throws also during an attended transfer, in which the side beside the leg may be the consulted one. */
   async #talking(actor: Actor, id: string, leg_id: string | undefined): Promise<Talking> {
@@ -112,10 +126,12 @@ export class Steering {
       leg_id: one?.id ?? null,
       extension: one?.extension ?? null,
       expects: [
-        ...leaving.map(({ id: leg }) => ({ type: 'call.left', leg }) as const),
+        ...leaving.flatMap(({ id: leg }) => LEAVING.map((type) => ({ type, leg }))),
+        { type: 'offer.canceled', call: call.id, times: MOST_OFFERS },
         { type: 'call.ended', call: call.id },
       ],
       send: async (operationId) => {
+        this.#hungUp(call.id);
         // The engine does not report a hang-up by command, which would show that the caller gave up waiting.
         for (const { id: leg, extension } of legs) {
           const isOwn = extension !== null && extension === actor.caller.extension;
@@ -137,7 +153,7 @@ export class Steering {
   async blindTransfer(actor: Actor, id: string, { to, leg_id }: TransferRequest): Promise<Plan> {
     const { engine, live, guard } = this.#deps;
     const at = await this.#talking(actor, id, leg_id);
-    checkSlot(this.#deps, actor, to, nodeOf(at.leg.id));
+    const freed = checkSlot(this.#deps, actor, to, nodeOf(at.leg.id));
     const destination = await guard.admit(actor, at.leg.extension ?? actor.caller.username, to);
     if (this.#deps.isLot(to)) return this.#toLot(at, to);
     return {
@@ -149,6 +165,7 @@ export class Steering {
         { type: 'call.left', leg: at.leg.id },
         { type: 'call.ringing', call: at.call.id, times: 8 },
         { type: 'call.joined', call: at.call.id },
+        ...freed,
       ],
       send: async (action_id) => {
         await unhold(this.#deps, at, action_id);
