@@ -163,6 +163,7 @@ export function createModel(): PbxModel {
       // Before the first snapshot, agents are known only from the journal: an input without a fact changes none.
       if (isFact || s.synced) tellAgents(s, t);
       attribute(s, t.out);
+      if (event.type === 'engine.snapshot') resynced(t, event);
       return t.out.length === 0 ? NOTHING : t.out;
     },
     committed(events) {
@@ -312,7 +313,7 @@ function linkChanged(s: State, t: Turn, event: EngineEventOf<'engine.link'>): vo
   else emit(t, 'engine.link_down', `engine/${node}`, { node, reason });
 }
 function snapshotTaken(s: State, t: Turn, event: EngineEventOf<'engine.snapshot'>): void {
-  const { node, boot_id, restarted } = event.snapshot;
+  const { node, restarted } = event.snapshot;
   // A wrap-up outlives the engine, which may have lost the member's pause for it.
   if (restarted === true) {
     for (const agent of s.agents.values())
@@ -322,9 +323,12 @@ function snapshotTaken(s: State, t: Turn, event: EngineEventOf<'engine.snapshot'
   tellAgents(s, t);
   s.first ??= node;
   if (node === s.first) s.live = true;
-  const differences = t.out.length;
-  // A periodic resync without differences emits no event; a connect always does.
-  if (event.why === 'resync' && differences === 0) return;
+}
+/** Emits `engine.resynced` if the snapshot had differences that no command caused; after a connect in any case. */
+function resynced(t: Turn, { why, snapshot }: EngineEventOf<'engine.snapshot'>): void {
+  const differences = t.out.filter((one) => one.caused_by === undefined).length;
+  if (why === 'resync' && differences === 0) return;
+  const { node, boot_id, restarted } = snapshot;
   emit(t, 'engine.resynced', `engine/${node}`, {
     node,
     boot_id,

@@ -95,9 +95,10 @@ export function createCallerCommands({ engine, live, clock, tell, ms }: CallerDe
       const over = (): boolean => live.gone(visit.channel) || (stays && !waits(visit));
       const place = { queue: to.name, number: to.number, position: wanted.position ?? null, priority };
       return {
+        // The second change is that of the priority, which a snapshot shows later.
         causes: stays
-          ? causes(visit, 'queue.caller_changed')
-          : causes(visit, 'queue.caller_left', 'queue.caller_joined'),
+          ? causes(visit, 'queue.caller_changed', 'queue.caller_changed')
+          : causes(visit, 'queue.caller_left', 'queue.caller_joined', 'queue.caller_changed'),
         async run(id) {
           const step: Step = {
             send: () => take(visit, stays ? 'placed' : 'moved', place, id),

@@ -242,6 +242,7 @@ test('queues - a new priority succeeds once a fresh snapshot shows it; an unchan
     changed.map((e) => [e.data.leg_id, e.data.position, e.data.priority, e.caused_by]),
     [[chan('2'), 1, 9, operation_id]],
   );
+  assert.ok(!rig.published.some((e) => e.type === 'engine.resynced'), 'nothing was missed');
   assert.equal((await rig.request('token-supervisor', 'POST', path, { priority: 9 })).status, 200);
   assert.equal(rig.asked.length, 2, 'nothing was sent again');
 });
