@@ -163,7 +163,7 @@ function ruleOf(issue: Issue, value: unknown): Said | string {
       return options === undefined ? 'matches none of the accepted forms' : oneOf(options);
     }
     case 'invalid_format':
-      return /^Invalid /.test(issue.message)
+      return issue.message.startsWith('Invalid ')
         ? (FORMS[issue.format] ??
             say`must have the form ${'pattern' in issue ? String(issue.pattern) : issue.format}`)
         : issue.message;
