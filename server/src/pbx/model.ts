@@ -1,4 +1,4 @@
-import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import type { EngineEventOf } from '../ports/engine-events.ts';
 import type { LiveAgent, LiveModel, ModelInput, ModelView } from '../ports/live.ts';
@@ -163,7 +163,8 @@ export function createModel(): PbxModel {
       // Before the first snapshot, agents are known only from the journal: an input without a fact changes none.
       if (isFact || s.synced) tellAgents(s, t);
       attribute(s, t.out);
-      if (event.type === 'engine.snapshot') resynced(t, event);
+      const fresh = event.type === 'engine.snapshot' ? resyncedBy(t.out, event) : null;
+      if (fresh !== null) emit(t, 'engine.resynced', `engine/${fresh.node}`, fresh);
       return t.out.length === 0 ? NOTHING : t.out;
     },
     committed(events) {
@@ -324,17 +325,14 @@ function snapshotTaken(s: State, t: Turn, event: EngineEventOf<'engine.snapshot'
   s.first ??= node;
   if (node === s.first) s.live = true;
 }
-/** Emits `engine.resynced` if the snapshot had differences that no command caused; after a connect in any case. */
-function resynced(t: Turn, { why, snapshot }: EngineEventOf<'engine.snapshot'>): void {
-  const differences = t.out.filter((one) => one.caused_by === undefined).length;
-  if (why === 'resync' && differences === 0) return;
-  const { node, boot_id, restarted } = snapshot;
-  emit(t, 'engine.resynced', `engine/${node}`, {
-    node,
-    boot_id,
-    restarted: restarted === true,
-    differences,
-  });
+/** Data of `engine.resynced`; null for a snapshot without a connect and without a difference that no command caused. */
+function resyncedBy(
+  out: readonly DomainEvent[],
+  { why, snapshot: { node, boot_id, restarted } }: EngineEventOf<'engine.snapshot'>,
+): EventData<'engine.resynced'> | null {
+  const differences = out.filter((one) => one.caused_by === undefined).length;
+  if (why === 'resync' && differences === 0) return null;
+  return { node, boot_id, restarted: restarted === true, differences };
 }
 
 function blindTransfer(s: State, t: Turn, event: EngineEventOf<'transfer.blind'>): void {
