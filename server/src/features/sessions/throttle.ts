@@ -148,24 +148,24 @@ export function createThrottle(clock: Clock, maxKeys = MAX_KEYS): Throttle & { r
   let waiting = 0;
 
   const placesOf = (account: string, ip: string, known: Known): Place[] => {
-    const place = (kind: string, counters: Counters, key: string): Place => ({
+    const counted = (kind: string, counters: Counters, key: string): Place => ({
       counters,
       key,
       id: `${kind} ${key}`,
       gate: true,
     });
     const network = networkOf(ip);
-    const places = [place('pair', pairs, `${account}|${network}`), place('network', networks, network)];
-    if (isIPv6(ip) && network.includes(':')) places.push(place('wide', wides, networkOf(ip, 24, 48)));
-    const byAccount = [place('account', accounts, account), place('digits', digits, account)];
+    const places = [counted('pair', pairs, `${account}|${network}`), counted('network', networks, network)];
+    if (isIPv6(ip) && network.includes(':')) places.push(counted('wide', wides, networkOf(ip, 24, 48)));
+    const byAccount = [counted('account', accounts, account), counted('digits', digits, account)];
     const ungated = (some: readonly Place[]): Place[] => some.map((other) => ({ ...other, gate: false }));
     if (typeof known.device === 'string') {
       const device = `${account}|${known.device}`;
-      const own = [place('device', devices, device), place('digits', digits, device)];
+      const own = [counted('device', devices, device), counted('digits', digits, device)];
       return [...own, ...ungated([...places, ...byAccount])];
     }
     if (known.network !== true) return [...places, ...byAccount];
-    return [...places, place('digits', digits, `${account}|${network}`), ...ungated(byAccount)];
+    return [...places, counted('digits', digits, `${account}|${network}`), ...ungated(byAccount)];
   };
   function refusal(all: readonly Place[]): ServiceError | undefined {
     const now = clock.now();
