@@ -227,6 +227,20 @@ export const nothingBeside = (page: Page): Promise<unknown> => {
   );
 };
 
+/** Parts of the page whose content is wider than they are and is not cut off, so that it covers what is beside them. */
+const OVER = `[...document.querySelectorAll('#content *')].filter((one) => {
+  const { display, overflowX } = getComputedStyle(one);
+  return one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1 && display !== 'inline' && overflowX === 'visible';
+}).map((one) => one.tagName + ' ' + one.textContent.slice(0, 60))`;
+export const nothingRunsOver = (page: Page, where = page.url()): Promise<unknown> => {
+  let seen: unknown;
+  return until(
+    `nothing runs over what is beside it on ${where}`,
+    async () => `${String((seen = await page.evaluate(OVER)))}` === '',
+    { seen: () => ({ seen }) },
+  );
+};
+
 /** The watch over the focus is on in this page, and says so where it is taken. */
 export const focusIsWatched = async (page: Page): Promise<void> => {
   assert.equal(await page.evaluate('window.focusIsWatched'), true);

@@ -21,7 +21,12 @@ interface QueuesPanelProps {
 export function QueuesPanel({ agent, queues }: QueuesPanelProps): ReactNode {
   const stay = mustStay(agent).map((name) => queues.get(name)?.title || name);
   return (
-    <Paper withBorder component="section" aria-labelledby="desk-queues" className={styles.panel ?? ''}>
+    <Paper
+      withBorder
+      component="section"
+      aria-labelledby="desk-queues"
+      className={`${styles.panel} ${styles.queuesCard}`}
+    >
       <Title order={2} size="h5" id="desk-queues">
         {t('queues')}
       </Title>
@@ -89,7 +94,7 @@ function QueueRow({ agent, own, queue }: QueueRowProps): ReactNode {
               />
             )}
             <div className={styles.shrink}>
-              <Text size="sm" fw={600} truncate title={title}>
+              <Text size="sm" fw={600} className={styles.queueTitle ?? ''}>
                 {title}
               </Text>
               {fixed && <VisuallyHidden>{t('fixed')}</VisuallyHidden>}

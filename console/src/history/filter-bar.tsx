@@ -154,7 +154,7 @@ export function FilterBar({
     return value === undefined ? [] : [{ name, value, text: chipText(name, value) }];
   });
   return (
-    <search aria-label={t('filters')}>
+    <search aria-label={t('filters')} className={styles.search}>
       <div className={styles.filters}>
         <TextFilter {...props} name="q" hint={t('q_hint')} search />
         <NativeSelect

@@ -6,6 +6,7 @@ import { ArrowUp } from 'lucide-react';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { formatDate } from '../app/format.ts';
 import { useDay } from '../app/now.ts';
+import { scaled } from '../app/rem.ts';
 import { Failure } from '../app/states.tsx';
 import { Row } from './row.tsx';
 import type { RowActions } from './row.tsx';
@@ -45,7 +46,8 @@ const ROW_PX = 57;
 const CARD_PX = 85;
 /** Rows rendered beyond the visible ones. */
 const OVERSCAN = 10;
-const narrow = (): boolean => window.matchMedia('(max-width: 62em)').matches;
+/** Width up to which a row is a card, as in the styles. */
+const NARROW_PX = 896;
 
 interface ListProps {
   readonly list: Conversations;
@@ -60,9 +62,13 @@ export function List({ list, own, me, actions }: ListProps): ReactNode {
   const today = useDay();
   const frame = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
+  const [narrow, setNarrow] = useState(false);
   useEffect(() => {
-    const look = (): void =>
-      setOffset((frame.current?.getBoundingClientRect().top ?? 0) + Math.round(window.scrollY));
+    const look = (): void => {
+      const { top, width } = frame.current!.getBoundingClientRect();
+      setOffset(top + Math.round(window.scrollY));
+      setNarrow(width <= scaled(NARROW_PX));
+    };
     look();
     const watch = new ResizeObserver(look);
     watch.observe(document.body);
@@ -70,7 +76,7 @@ export function List({ list, own, me, actions }: ListProps): ReactNode {
   }, []);
   const virtual = useWindowVirtualizer({
     count: items.length,
-    estimateSize: (i) => (items[i]?.is === 'day' ? DAY_PX : narrow() ? CARD_PX : ROW_PX),
+    estimateSize: (i) => (items[i]?.is === 'day' ? DAY_PX : narrow ? CARD_PX : ROW_PX),
     getItemKey: (i) => items[i]?.key ?? i,
     overscan: OVERSCAN,
     scrollMargin: offset,
