@@ -408,6 +408,14 @@ export const EVENT_DATA = {
       extension: z.null().describe('Rules are for the whole site.'),
     })
     .describe('A rule that blocks or allows callers was created or deleted.'),
+  'config.draft_changed': z
+    .object({
+      author: z.string().describe('Extension, or the name of an API key.'),
+      total: z.int().describe('Objects of the draft that now differ from the applied configuration.'),
+    })
+    .describe(
+      'The draft was changed, imported or discarded. An apply, which may also change the draft, publishes its own events.',
+    ),
   'config.progress': z
     .object({ apply: ConfigApply })
     .describe('An apply changed its state; carries the whole apply.'),

@@ -49,6 +49,28 @@ test('objects - the draft survives a restart and the applied version stays uncha
   );
 });
 
+test('objects - listeners hear each stored change of the draft, with the number of its differences', async () => {
+  await using temp = await empty();
+  const objects = await openObjects(temp.store);
+  const heard: unknown[] = [];
+  const stop = objects.onDraft((author, total) => heard.push([author, total]));
+  await objects.setDraft(await put(objects, 'a', 'One'), by);
+  await objects.setDraft(await put(objects, 'b', 'Two'), by);
+  await objects.commit(objects.draft(), by);
+  await objects.setDraft(await put(objects, 'a', null), by);
+  const refused = objects.setDraft(objects.applied(), by, () => Promise.reject(new Error('no')));
+  await assert.rejects(refused);
+  await objects.setDraft(objects.applied(), { ...by, author: 'ana' });
+  stop();
+  await objects.setDraft(await put(objects, 'c', 'Three'), by);
+  assert.deepEqual(heard, [
+    ['defne', 1],
+    ['defne', 2],
+    ['defne', 1],
+    ['ana', 0],
+  ]);
+});
+
 test('objects - changes of the draft during a commit stay in the draft', async () => {
   await using temp = await empty();
   const objects = await openObjects(temp.store);

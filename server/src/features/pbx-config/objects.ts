@@ -48,6 +48,8 @@ export interface ObjectStore {
     who: Changed,
     also?: (trx: Transaction<ObjectTables>) => Promise<void>,
   ): Promise<void>;
+  /** Calls the listener after each change of the draft with its author and the number of its differences; returns a stop. */
+  onDraft(listener: (author: string, total: number) => void): () => void;
   /** Authors of the draft's differences, by `kind key`. */
   changed(): Promise<ReadonlyMap<string, Changed>>;
   /**
@@ -161,6 +163,17 @@ async function newestAfter(failure: unknown, store: Store, pause?: () => Promise
   throw failure;
 }
 
+async function readDraft(db: Kysely<ObjectTables>, applied: Model): Promise<Model> {
+  const pending = await db.selectFrom('config_draft').selectAll().execute();
+  return withObjects(
+    applied,
+    pending.map(({ id, kind, key, body }) => ({
+      kind: kind as ConfigKind,
+      key,
+      object: body === null || id === null ? null : read({ id, kind, body }),
+    })),
+  );
+}
 /** Reads all objects; throws `store_unavailable` if the database does not answer. */
 export async function openObjects(store: Store): Promise<ObjectStore> {
   const db = store.db<ObjectTables>();
@@ -175,17 +188,10 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
     ).map(read),
   );
   let holders = await readHolders(db);
-  const pending = await db.selectFrom('config_draft').selectAll().execute();
-  let draft = withObjects(
-    applied,
-    pending.map(({ id, kind, key, body }) => ({
-      kind: kind as ConfigKind,
-      key,
-      object: body === null || id === null ? null : read({ id, kind, body }),
-    })),
-  );
+  let draft = await readDraft(db, applied);
   /** A commit computes the remaining draft, so other changes must wait. */
   const turn = writeQueue(PATIENCE_MS);
+  const listeners = new Set<(author: string, total: number) => void>();
   return {
     get version() {
       return version;
@@ -249,7 +255,12 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
           await also?.(trx);
         });
         draft = next;
+        for (const listener of listeners) listener(author, pending.size);
       }),
+    onDraft(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     commit: (model, by, also, pause) =>
       turn.run(async () => {
         const changes = difference(applied, model);
