@@ -64,6 +64,17 @@ describe('console admin', () => {
     await until('nothing waits', async () => (await page.getByText('not applied').count()) === 0);
   });
 
+  test('console admin - a change of the draft by another administrator, and its end, are shown at once', async () => {
+    await page.getByRole('navigation').getByRole('link', { name: 'Configuration' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Configuration' }).waitFor();
+    await ask(site(), 'PATCH', '/queues/support', { title: 'By another' });
+    await page.getByText('1 change is not applied').waitFor();
+    await ask(site(), 'PATCH', '/queues/sales', { title: 'By another' });
+    await page.getByText('2 changes are not applied').waitFor();
+    await ask(site(), 'DELETE', '/draft');
+    await page.getByText('not applied').waitFor({ state: 'detached' });
+  });
+
   test('console admin - every kind: a form opens, shows what is refused at its field, and saves a valid one', async () => {
     for (const { kind, key, fill, bad, shows } of KIND_FORMS) {
       await follow(page, `/admin/config/${kind}`, `/admin/config/${kind}?new=1`);

@@ -1,4 +1,5 @@
 /** Shows unapplied changes and a running apply on every page of the administration, and keeps their queries fresh. */
+import { useEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 import { Anchor, Button, Group, Loader, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -15,17 +16,31 @@ import styles from './admin.module.css';
 
 const t = wordsOf('admin');
 
+const SOON_MS = 300;
 const RUNNING = ['config', 'running'];
 const applyHref = (id: number): string => PAGE_PATHS.apply.replace(':apply', String(id));
 
 /** Passes the topic `config` to the query cache, from which the pages render. */
 function useConfigTopic(): void {
   const queries = useQueryClient();
-  const renew = (): void => {
+  const renew = (forms: 'active' | 'none' = 'active'): void => {
     void queries.invalidateQueries({
       queryKey: ['config'],
-      predicate: (query) => query.queryKey[1] !== 'running',
+      predicate: ({ queryKey: [, part] }) => part !== 'running' && part !== 'object',
     });
+    void queries.invalidateQueries({ queryKey: ['config', 'object'], refetchType: forms });
+  };
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  /**
+   * A program may change hundreds of objects one after the other. A form that is being saved would take its own change for that of
+   * another person, so an open form finds changes of others when it is saved.
+   */
+  const renewSoon = (): void => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      renew('none');
+    }, SOON_MS);
   };
   const take = (apply: ConfigApply): void => {
     queries.setQueryData(['config', 'apply', apply.id], { success: true, apply });
@@ -45,6 +60,7 @@ function useConfigTopic(): void {
         take(apply);
         if (apply.finished_at !== null) renew();
       } else if (item.type === 'config.drift') renew();
+      else if (item.type === 'config.draft_changed') renewSoon();
     },
   });
 }
