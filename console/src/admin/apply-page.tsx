@@ -45,7 +45,11 @@ export function ApplyView({ id }: { readonly id: number }): ReactNode {
     queryKey: ['config', 'apply', id],
     queryFn: ({ signal }) => client.config.applyState(id, signal),
   });
-  return <Read of={query}>{({ apply }) => <Apply apply={apply} />}</Read>;
+  return (
+    <Read of={query} back={{ href: PAGE_PATHS.versions, label: t('versions') }}>
+      {({ apply }) => <Apply apply={apply} />}
+    </Read>
+  );
 }
 interface ApplyProps {
   readonly apply: ConfigApply;

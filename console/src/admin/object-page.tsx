@@ -35,10 +35,15 @@ import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('admin');
 
+const backTo = (kind: ConfigKind) => ({ href: listHref(kind), label: kindNames(kind) });
 export function ObjectOf({ kind, name }: { readonly kind: ConfigKind; readonly name: string }): ReactNode {
   const client = useClient();
   const query = useQuery(objectQuery(client, kind, name));
-  return <Read of={query}>{(current) => <Existing kind={kind} current={current} />}</Read>;
+  return (
+    <Read of={query} back={backTo(kind)}>
+      {(current) => <Existing kind={kind} current={current} />}
+    </Read>
+  );
 }
 /** A new object, optionally as a copy of another. */
 export function NewObject({
@@ -55,7 +60,7 @@ export function NewObject({
   if (kind === 'extension' && free.isPending) return <Loading />;
   if (copyOf === null) return <New kind={kind} copy={number} />;
   return (
-    <Read of={query}>
+    <Read of={query} back={backTo(kind)}>
       {({ object }) => <New kind={kind} copy={{ ...copied(kind, object), ...number }} />}
     </Read>
   );

@@ -15,7 +15,7 @@ import { useClient } from '../app/session.tsx';
 import { TrunkStates } from '../app/trunk-states.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
-import { PAGE, listHref, listPage, objectHref } from './data.ts';
+import { PAGE, listHref, listPage, objectHref, useDraftState } from './data.ts';
 import type { AnyObject } from './data.ts';
 import { fieldLabel, kindNames, kindWords } from './field-words.ts';
 import { LAYOUTS } from './layout.ts';
@@ -70,6 +70,7 @@ export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode 
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next_cursor,
   });
+  const draft = useDraftState();
   const { hasNextPage, isFetchingNextPage, isError, fetchNextPage } = query;
   const inOrder = sort.by === keyField && !sort.down;
   useEffect(() => {
@@ -85,6 +86,7 @@ export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode 
   const total = query.data?.pages[0]?.total ?? 0;
   const newHref = `${listHref(kind)}?new=1`;
   const one = SINGLE_KINDS.has(kind);
+  const deleted = draft.data?.changes.some((row) => row.kind === kind && row.pending === 'removed') === true;
 
   return (
     <Stack gap="md">
@@ -141,7 +143,7 @@ export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode 
                 ? t('nothing_found')
                 : kind === 'feature_code'
                   ? t('codes_standard')
-                  : t('none_yet', kindWords(kind))
+                  : t(deleted ? 'all_deleted' : 'none_yet', kindWords(kind))
             }
           >
             {q === '' && kind === 'feature_code' && <Text size="sm">{t('codes_text')}</Text>}

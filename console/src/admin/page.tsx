@@ -2,7 +2,8 @@
 import type { ReactNode } from 'react';
 import { Stack } from '@mantine/core';
 import { useSearch } from 'wouter';
-import { Empty } from '../app/states.tsx';
+import { PAGE_PATHS } from '../app/paths.ts';
+import { Missing } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { ApplyView } from './apply-page.tsx';
 import { ChangesView } from './changes-page.tsx';
@@ -19,7 +20,7 @@ import { wordsOf } from '../app/words.ts';
 
 const app = wordsOf('app');
 
-const Nothing = (): ReactNode => <Empty order={1} title={app('nothing_here')} />;
+const Nothing = (): ReactNode => <Missing href={PAGE_PATHS.config} label={app('config')} />;
 const numberOf = (word: string | undefined): number | null =>
   word !== undefined && /^[1-9]\d{0,14}$/.test(word) ? Number(word) : null;
 /** The router does not decode characters that would change the path. */

@@ -210,7 +210,11 @@ export function VersionView({ version }: { readonly version: number }): ReactNod
     queryKey: ['config', 'version', version],
     queryFn: ({ signal }) => client.config.version(version, signal),
   });
-  return <Read of={query}>{(reply) => <Version {...reply} />}</Read>;
+  return (
+    <Read of={query} back={{ href: PAGE_PATHS.versions, label: t('versions') }}>
+      {(reply) => <Version {...reply} />}
+    </Read>
+  );
 }
 function Version({ version: about, objects }: Shown): ReactNode {
   const [restoring, setRestoring] = useState(false);

@@ -3,7 +3,9 @@ import { Component } from 'react';
 import type { ReactNode } from 'react';
 import { Alert, Button, Center, Group, Loader, Stack, Text, Title } from '@mantine/core';
 import { CircleAlert } from 'lucide-react';
-import { errorDetail, errorText } from './error-words.ts';
+import { Link } from 'wouter';
+import { OffhookError } from '@offhook/client';
+import { codeText, errorDetail, errorText } from './error-words.ts';
 import { LIVE_AGAIN } from './live.ts';
 import { wordsOf } from './words.ts';
 
@@ -42,6 +44,22 @@ export function Failure({ error, onRetry, beside = false }: FailureProps): React
     </Alert>
   );
 }
+/** A page above another one. */
+interface Back {
+  readonly href: string;
+  readonly label: string;
+}
+/** Instead of a page whose address names no object. */
+export const Missing = ({ href, label }: Back): ReactNode => (
+  <Empty order={1} title={codeText('not_found')}>
+    <Button component={Link} href={href} variant="light">
+      {label}
+    </Button>
+  </Empty>
+);
+/** True for the refusal to read an object that does not exist, or whose id has no valid form. */
+export const isMissing = (error: unknown): boolean =>
+  error instanceof OffhookError && (error.status === 404 || error.status === 400);
 interface ReadProps<T> {
   readonly of: {
     readonly data: T | undefined;
@@ -51,17 +69,22 @@ interface ReadProps<T> {
   };
   /** Shows nothing during the first read, for a part of the page that is often absent. */
   readonly quiet?: boolean;
+  /** Only for a page of one object: the way back if the object does not exist, or was deleted while the page shows it. */
+  readonly back?: Back;
   readonly children: (data: T) => ReactNode;
 }
 /** Data that a query has read. If a later read fails, the error is above the data, so that a form keeps what is typed in it. */
-export const Read = <T,>({ of, quiet = false, children }: ReadProps<T>): ReactNode => (
-  <>
-    {of.isError && (
-      <Failure error={of.error} onRetry={() => void of.refetch()} beside={of.data !== undefined} />
-    )}
-    {of.data === undefined ? of.isError || quiet || <Loading /> : children(of.data)}
-  </>
-);
+export function Read<T>({ of, quiet = false, back, children }: ReadProps<T>): ReactNode {
+  if (back !== undefined && isMissing(of.error)) return <Missing {...back} />;
+  return (
+    <>
+      {of.isError && (
+        <Failure error={of.error} onRetry={() => void of.refetch()} beside={of.data !== undefined} />
+      )}
+      {of.data === undefined ? of.isError || quiet || <Loading /> : children(of.data)}
+    </>
+  );
+}
 interface EmptyProps {
   readonly icon?: ReactNode;
   readonly title: string;

@@ -9,7 +9,7 @@ import { Danger } from '../app/danger.tsx';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { Facts, PageHead, Section, useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Failure, Loading, Missing, isMissing } from '../app/states.tsx';
 import { wordsOf } from '../app/words.ts';
 import { ZoneNote } from '../app/zone.tsx';
 import type { PageProps } from '../pages.tsx';
@@ -169,6 +169,7 @@ export function ConnectorPage({ params }: PageProps): ReactNode {
   const client = useClient();
   const found = useQuery(connectorQuery(client, Number(params['connector'])));
   if (found.isPending) return <Loading />;
+  if (isMissing(found.error)) return <Missing href={PAGE_PATHS.connectors} label={t('title')} />;
   if (found.data === undefined) {
     return (
       <>

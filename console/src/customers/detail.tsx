@@ -198,11 +198,15 @@ export function CustomerPage({ params }: PageProps): ReactNode {
     queryFn: async ({ signal }) => (await client.phonebook.get(id, signal)).customer,
   });
   return (
-    <>
-      <Anchor component={Link} href={PAGE_PATHS.customers} size="sm" className={styles.back ?? ''}>
-        <ArrowLeft size={14} aria-hidden /> {t('title')}
-      </Anchor>
-      <Read of={one}>{(customer) => <Shown customer={customer} />}</Read>
-    </>
+    <Read of={one} back={{ href: PAGE_PATHS.customers, label: t('title') }}>
+      {(customer) => (
+        <>
+          <Anchor component={Link} href={PAGE_PATHS.customers} size="sm" className={styles.back ?? ''}>
+            <ArrowLeft size={14} aria-hidden /> {t('title')}
+          </Anchor>
+          <Shown customer={customer} />
+        </>
+      )}
+    </Read>
   );
 }

@@ -17,14 +17,13 @@ import {
 } from '@mantine/core';
 import { ArrowLeft, ArrowRight, Phone } from 'lucide-react';
 import { Link } from 'wouter';
-import { OffhookError } from '@offhook/client';
 import type { Conversation } from '@offhook/contract/conversations.ts';
 import { BlockCaller } from '../app/block-caller.tsx';
 import { formatDateTime, formatClock, formatNumber, formatPercent, formatSpan } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
 import { queueName } from '../app/queue-names.ts';
 import { useMe } from '../app/session.tsx';
-import { Empty, Failure, Loading } from '../app/states.tsx';
+import { Empty, Failure, Loading, isMissing } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { talkSpan } from '../app/talk-span.ts';
 import { CourseTable } from './course-table.tsx';
@@ -278,8 +277,7 @@ function Head({ conversation: c }: Props): ReactNode {
 export function ConversationPage({ params }: PageProps): ReactNode {
   const { conversation: c, error, retry } = useConversation(idOf(params['conversation']));
   // Also while its data is shown: it was erased meanwhile.
-  const gone = error instanceof OffhookError && (error.status === 404 || error.status === 400);
-  if (gone)
+  if (isMissing(error))
     return (
       <Empty order={1} title={t('gone')}>
         <Text size="sm" c="dimmed">

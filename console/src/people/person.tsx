@@ -9,7 +9,7 @@ import { DeviceTable } from '../account/devices.tsx';
 import { Danger } from '../app/danger.tsx';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient, useMe } from '../app/session.tsx';
-import { Read } from '../app/states.tsx';
+import { Read, isMissing } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { PageHead, Section, useChange } from '../app/page-parts.tsx';
@@ -162,8 +162,10 @@ export function PersonPage({ params }: PageProps): ReactNode {
   });
   return (
     <>
-      {found.data === undefined && found.isError && <PageHead title={extension} />}
-      <Read of={found}>{({ person }) => <Shown person={person} />}</Read>
+      {found.data === undefined && found.isError && !isMissing(found.error) && <PageHead title={extension} />}
+      <Read of={found} back={{ href: PAGE_PATHS.people, label: t('people') }}>
+        {({ person }) => <Shown person={person} />}
+      </Read>
     </>
   );
 }

@@ -9,7 +9,7 @@ import { Danger } from '../app/danger.tsx';
 import { ChangeForm } from '../app/change-form.tsx';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
-import { Failure, Loading } from '../app/states.tsx';
+import { Failure, Loading, Missing, isMissing } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
 import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
@@ -20,6 +20,7 @@ import { WebhookForm } from './webhook-form.tsx';
 import { FOLLOW_MS, WebhookState } from './webhooks.tsx';
 import { wordsOf } from '../app/words.ts';
 
+const app = wordsOf('app');
 const t = wordsOf('webhooks');
 
 const webhookQuery = (client: Client, id: number) => ({
@@ -217,6 +218,7 @@ export function WebhookPage({ params }: PageProps): ReactNode {
   const id = Number(params['webhook']);
   const found = useQuery(webhookQuery(client, id));
   if (found.isPending) return <Loading />;
+  if (isMissing(found.error)) return <Missing href={PAGE_PATHS.webhooks} label={app('webhooks')} />;
   if (found.data === undefined) {
     return (
       <>

@@ -10,7 +10,7 @@ import { late } from '../app/late.tsx';
 import { Opened, useOpener } from '../app/opener.tsx';
 import { useClient, useMay, useMe } from '../app/session.tsx';
 import { StaleBanner } from '../app/stale-banner.tsx';
-import { Read } from '../app/states.tsx';
+import { Read, isMissing } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { BoardView } from './board-view.tsx';
@@ -81,8 +81,10 @@ function One({ id, choose }: { readonly id: number; readonly choose: ReactNode }
   });
   return (
     <>
-      {read.data === undefined && read.isError && <Group mb="md">{choose}</Group>}
-      <Read of={read}>{({ board }) => <Kept board={board} choose={choose} />}</Read>
+      {read.data === undefined && read.isError && !isMissing(read.error) && <Group mb="md">{choose}</Group>}
+      <Read of={read} back={{ href: pathOf(BUILT_IN), label: t('every_queue') }}>
+        {({ board }) => <Kept board={board} choose={choose} />}
+      </Read>
     </>
   );
 }
