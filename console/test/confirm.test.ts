@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, buildFirst, consoleOf } from './rig.ts';
+import { assertAccessible, buildFirst, consoleOf, focusIsOn } from './rig.ts';
 
 describe('console confirmation', () => {
   before(buildFirst);
@@ -27,6 +27,7 @@ describe('console confirmation', () => {
     const asked = page.getByRole('dialog', { name: 'Confirm that it is you' });
     const form = await make('first');
     await asked.waitFor();
+    await focusIsOn(page, asked.getByLabel('Your password'));
     await assertAccessible(page);
     await asked.getByRole('button', { name: 'Cancel' }).click();
     await form.getByRole('alert').getByText('Confirm with your password first').waitFor();

@@ -9,7 +9,14 @@ import { openFarSide } from '../../server/test/support/phone.ts';
 import { farAddress } from '../../server/test/support/far-address.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertAccessibleInBoth, assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
+import {
+  assertAccessible,
+  assertAccessibleInBoth,
+  assertNoTrouble,
+  buildFirst,
+  consoleOf,
+  focusIsOn,
+} from './rig.ts';
 import {
   REFUSE,
   button,
@@ -199,6 +206,7 @@ describe('phone', () => {
     const names = { a: 'Ольга Петренко', b: 'نور حداد', c: 'Léa Fournier' };
     await connect(a, '1009', b);
     await button(a, 'Transfer').click();
+    await focusIsOn(a, panel(a).getByLabel('Transfer to'));
     await panel(a).getByLabel('Transfer to').fill('1010');
     await button(a, 'Transfer now').click();
     await says(a, 'Transferred');

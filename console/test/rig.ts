@@ -121,12 +121,17 @@ export async function endSession(site: Pick<Site, 'base'>, page: Page): Promise<
   assert.equal(answer.status, 200);
   await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
 }
-/** The same person signs in again on a page whose session ended. */
-export async function signInAgain(site: SignInSite, page: Page, extension: string): Promise<void> {
+/** The same person signs in again on a page whose session ended; `dialogs` are open below that of the sign-in. */
+export async function signInAgain(
+  site: SignInSite,
+  page: Page,
+  extension: string,
+  dialogs = 0,
+): Promise<void> {
   const own = (await site.credentials()).find((c) => c.extension === extension);
   await page.locator('input[name=password]').fill(own?.password ?? '');
   await page.keyboard.press('Enter');
-  await until('the dialog is gone', async () => (await page.getByRole('dialog').count()) === 0);
+  await until('the dialog is gone', async () => (await page.getByRole('dialog').count()) === dialogs);
 }
 const kept = new WeakMap<Browser, Map<string, Promise<BrowserContext>>>();
 /**

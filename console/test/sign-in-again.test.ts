@@ -2,7 +2,7 @@
 import { before, describe, test } from 'node:test';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { button, phoneOf, ready, says } from './phone-rig.ts';
-import { buildFirst, clientOf, endSession, signInAgain } from './rig.ts';
+import { buildFirst, clientOf, endSession, focusIsOn, hasValue, signInAgain } from './rig.ts';
 
 describe('sign-in again', () => {
   before(buildFirst);
@@ -23,6 +23,13 @@ describe('sign-in again', () => {
     await call.answered();
     await says(page, 'In the call');
     await call.hangup();
+    await page.getByRole('button', { name: 'New customer' }).first().click();
+    const name = page.getByRole('dialog', { name: 'New customer' }).getByRole('textbox', { name: 'Name' });
+    await name.fill('Half writ');
+    await endSession(site(), page);
+    await signInAgain(site(), page, '1009', 1);
+    await focusIsOn(page, name);
+    await hasValue(name, 'Half writ');
     // Not free of trouble: the exchange closes the SIP connection of an ended session, and the browser warns of what was still sent.
     await page.context().close();
   });

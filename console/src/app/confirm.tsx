@@ -35,6 +35,7 @@ export function ProofFields({
           value={proof.password}
           onChange={(event) => onChange({ ...proof, password: event.currentTarget.value })}
           autoFocus
+          data-autofocus
           required
         />
       )}

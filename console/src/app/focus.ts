@@ -54,6 +54,8 @@ function around(element: HTMLElement): HTMLElement[] {
   const outer = element.parentElement?.closest<HTMLElement>('[tabindex]') ?? null;
   return outer === null ? [element] : [element, ...around(outer)];
 }
+/** The element focused last in each open dialog, menu and notice, the newest at the end; none while the focus is outside of them. */
+let within: readonly HTMLElement[] = [];
 const floats = (element: HTMLElement | undefined): boolean => element?.closest('[data-portal]') != null;
 
 function putBack(): void {
@@ -65,7 +67,12 @@ function putBack(): void {
   // The button is enabled again when the work is done.
   if (last[0].isConnected && last[0].matches(':disabled')) return;
   const content = document.getElementById('content');
-  for (const element of [...last, ...opener, ...(content === null ? [] : [content])]) {
+  for (const element of [
+    ...last,
+    ...within.toReversed(),
+    ...opener,
+    ...(content === null ? [] : [content]),
+  ]) {
     element.focus({ preventScroll: true });
     if (document.activeElement === element) return;
   }
@@ -76,7 +83,11 @@ export function keepFocus(): void {
   document.addEventListener('focusin', ({ target }) => {
     if (!(target instanceof HTMLElement)) return;
     last = around(target);
-    if (!floats(target)) opener = last;
+    // Dialogs share one portal.
+    const portal = target.closest('[data-portal] > *');
+    if (portal === null) opener = last;
+    within =
+      portal === null ? [] : [...within.filter((one) => one.isConnected && !portal.contains(one)), target];
   });
   document.addEventListener('focusout', ({ target, relatedTarget }) => {
     if (relatedTarget !== null || !document.hasFocus()) return;

@@ -1,4 +1,4 @@
-import { Suspense, useState, useSyncExternalStore } from 'react';
+import { Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Group, Stack, Text, UnstyledButton } from '@mantine/core';
 import {
@@ -64,6 +64,8 @@ const MINE = ['mine'] as const;
 type Tool = 'none' | 'keypad' | 'transfer';
 function Transfer({ call, onDone }: { readonly call: PhoneCall; readonly onDone: () => void }): ReactNode {
   const input = useNumber();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
   const empty = input.value.trim() === '';
   const submit = (then: Chosen): void =>
     void input.submit((number, name) => {
@@ -72,7 +74,12 @@ function Transfer({ call, onDone }: { readonly call: PhoneCall; readonly onDone:
     });
   return (
     <Stack gap="xs">
-      <NumberField input={input} onSubmit={(number) => input.set(number)} label={t('transfer_to')} />
+      <NumberField
+        input={input}
+        onSubmit={(number) => input.set(number)}
+        label={t('transfer_to')}
+        field={field}
+      />
       <Group gap="xs" grow>
         <Button
           variant="default"
