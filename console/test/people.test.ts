@@ -418,7 +418,7 @@ describe('console people', () => {
     await dialog(page).getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
     await page.goto(`${site().base}/admin/webhooks/1`);
-    await said(page, 'Not found: it may have been deleted').waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Not found: it may have been deleted' }).waitFor();
     assertNoTrouble(page);
   });
 
@@ -440,7 +440,10 @@ describe('console people', () => {
     await calls.getByLabel('Calls per person and day').fill('50');
     await calls.getByLabel('Agent: National').check();
     await calls.getByRole('button', { name: 'Add a prefix' }).click();
-    await calls.getByLabel('Prefix 12').fill('+4915');
+    await calls
+      .getByLabel(/^Prefix \d+$/)
+      .last()
+      .fill('+4915');
     await calls.getByLabel('What +4915 is').selectOption('mobile');
     await calls.getByRole('button', { name: 'Remove +870' }).click();
     await assertAccessible(page);
