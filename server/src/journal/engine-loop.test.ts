@@ -87,7 +87,8 @@ function start(options: Partial<EngineLoopOptions & LoopStart> & { store?: Journ
 }
 const created = (id: string, endpoint: string) => ({
   type: 'channel.created',
-  channel: channel(id, { endpoint }),
+  // As the engine reports the channel of a phone that calls.
+  channel: channel(id, { endpoint, state: 'dialing' }),
 });
 const hungup = (id: string) => ({ type: 'channel.hungup', id: chan(id), cause: 16, cause_text: '' });
 
