@@ -58,8 +58,9 @@ function* schemaFindings(
   error: z.ZodError,
   { kind, key, object }: { kind: ConfigKind; key: string; object: unknown },
 ): Generator<Finding> {
+  const { schema } = CONFIG_KINDS[kind];
   for (const issue of error.issues)
-    for (const { path, rule } of faultsOf(issue, object)) yield findingOf({ kind, key }, path, rule);
+    for (const { path, rule } of faultsOf(issue, object, schema)) yield findingOf({ kind, key }, path, rule);
 }
 /** Most findings; the rest of the input is not checked then. */
 export const MOST_FINDINGS = 1_000;

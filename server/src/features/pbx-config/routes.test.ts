@@ -411,6 +411,12 @@ test('config routes - the whole as a document: the same bytes, and no change whe
 
   const twice = { ...document, queues: [...document.queues, document.queues[0]] };
   assert.equal((await ask('POST', 'import', twice)).body.findings[0].detail, 'must not occur twice');
+  const typo = { ...document, queues: [{ ...document.queues[0], ring_second: 20 }] };
+  const [finding] = (await ask('POST', 'import', typo)).body.findings;
+  assert.deepEqual(
+    [finding.path, finding.detail],
+    ['ring_second', 'unknown field; did you mean ring_seconds?'],
+  );
   assert.match((await ask('POST', 'import', { ...document, quues: [] })).body.detail, /quues: unknown field/);
   assert.equal((await ask('POST', 'import', { ...document, offhook: 2 })).status, 400);
   assert.equal((await ask('POST', 'import', { ...document, queues: [null] })).status, 400);
