@@ -1,7 +1,7 @@
 /** Features that work on live calls: agents, queues, call control and people's own call settings. */
 import { createConnectorVerbs } from './connector-verbs.ts';
 import path from 'node:path';
-import { ServiceError } from '../core/errors.ts';
+import { hasCode } from '../core/errors.ts';
 import { keptText } from '../core/files.ts';
 import { outboundFinder, outboundOrder } from '../routing/routes.ts';
 import { createAgents } from '../features/agents/feature.ts';
@@ -100,7 +100,7 @@ function feedOf({ history }: Pick<CallParts, 'history'>): ConversationFeed {
       try {
         return (await history.conversations.one(reader, id)).conversation;
       } catch (error) {
-        if (error instanceof ServiceError && error.code === 'not_found') return null;
+        if (hasCode(error, 'not_found')) return null;
         throw error;
       }
     },

@@ -1,5 +1,5 @@
 import { Backoff } from '../core/backoff.ts';
-import { ServiceError, messageOf } from '../core/errors.ts';
+import { hasCode, messageOf } from '../core/errors.ts';
 import type { Common } from '../ports/common.ts';
 
 const RETRY = { first_ms: 500, most_ms: 60_000, spread: [0.5, 1] } as const;
@@ -60,7 +60,7 @@ export class EngineCopy {
       } catch (error) {
         if (this.signal.aborted) return;
         // `again` follows the next connect.
-        if (error instanceof ServiceError && error.code === 'engine_unavailable') {
+        if (hasCode(error, 'engine_unavailable')) {
           this.#isUp = false;
           return;
         }

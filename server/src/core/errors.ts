@@ -64,6 +64,9 @@ export function markNotBegun(thrown: unknown): unknown {
 export const effectOf = (thrown: unknown): boolean | undefined =>
   thrown instanceof Error ? effects.get(thrown) : undefined;
 
+/** True for a failure with this code. */
+export const hasCode = (error: unknown, code: ErrorCode): error is ServiceError =>
+  error instanceof ServiceError && error.code === code;
 /** The message of any thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

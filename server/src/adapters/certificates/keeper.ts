@@ -4,7 +4,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { ServiceError, hasCode, messageOf } from '../../core/errors.ts';
 import { replaceFile, textOf } from '../../core/files.ts';
 import type {
   CertificateFault,
@@ -119,7 +119,7 @@ export class CertificateKeeper implements Certificates {
       this.#options.log.info({ valid_to: this.#used?.valid_to }, 'a renewed certificate is in use');
     } catch (error) {
       // An engine that is away has refused nothing: the next round asks it again.
-      if (error instanceof ServiceError && error.code === 'engine_unavailable') throw error;
+      if (hasCode(error, 'engine_unavailable')) throw error;
       this.#refused = (wanted ?? before).certificate;
       if (wanted === null) throw error;
       await this.#install(before);

@@ -1,5 +1,5 @@
 import { LOGIN, WRAP_UP } from '../../pbx/agent-reasons.ts';
-import { ServiceError, effectOf, messageOf } from '../../core/errors.ts';
+import { ServiceError, effectOf, hasCode, messageOf } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { QueueMember } from '../../ports/engine-state.ts';
@@ -246,7 +246,7 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
         sendAll(actions, signal, (action) => sendFirst(deps, action, signal));
       const actions = actionsOf(live, changes);
       await send(actions).catch((error: unknown) => {
-        const isRefused = error instanceof ServiceError && error.code === 'engine_refused';
+        const isRefused = hasCode(error, 'engine_refused');
         if (!isRefused || actions.length === changes.length) throw error;
         // An action for each queue shows which one the engine refuses.
         return send(oneEach(changes));

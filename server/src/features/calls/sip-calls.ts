@@ -1,11 +1,10 @@
-import { ServiceError } from '../../core/errors.ts';
+import { ServiceError, hasCode } from '../../core/errors.ts';
 import type { CallVerbs } from '../../ports/engine-verbs.ts';
 import type { DeviceState } from '../../ports/engine-state.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { SipCalls } from '../../ports/sip.ts';
 
 const IDLE: ReadonlySet<DeviceState | undefined> = new Set(['NOT_INUSE', 'UNAVAILABLE']);
-const isGone = (error: unknown): boolean => error instanceof ServiceError && error.code === 'engine_refused';
 
 export const createSipCalls = (
   live: Pick<LiveView, 'live' | 'calls' | 'device'>,
@@ -22,7 +21,8 @@ export const createSipCalls = (
       const used = await engine.sipPortsOf(id);
       if (!used.some((port) => ports.has(port))) return;
       await engine.hangup(id).catch((error: unknown) => {
-        if (!isGone(error)) throw error;
+        // A leg that ended by itself is the wanted result.
+        if (!hasCode(error, 'engine_refused')) throw error;
       });
     };
     await Promise.all(legs.map(end));

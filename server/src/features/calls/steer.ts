@@ -2,7 +2,7 @@
 import type { LegChoice, RetrieveRequest, TransferRequest } from '@offhook/contract/call-control.ts';
 import { nodeOf } from '@offhook/contract/ids.ts';
 import { ignoreLate } from '../../commands/confirm.ts';
-import { ServiceError, markUncertain } from '../../core/errors.ts';
+import { ServiceError, hasCode, markUncertain } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { LiveCall, LiveLeg, LiveSide, LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
@@ -142,7 +142,7 @@ export class Steering {
             .hangup(leg.id, { action_id: i === 0 ? operationId : `${operationId}-${i}` })
             .catch((error: unknown) => {
               // A leg that ended by itself is the wanted result.
-              if (!(error instanceof ServiceError && error.code === 'engine_refused')) throw error;
+              if (!hasCode(error, 'engine_refused')) throw error;
             });
         await Promise.all(legs.map(end));
       },
@@ -319,7 +319,7 @@ export class Steering {
           action_id: i === 0 ? action_id : `${action_id}-${i}`,
         });
       } catch (error) {
-        if (!(error instanceof ServiceError && error.code === 'engine_refused')) throw error;
+        if (!hasCode(error, 'engine_refused')) throw error;
         if (i === 0) throw wrongState('this leg is not recorded');
         return;
       }

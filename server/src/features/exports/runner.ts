@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { ConversationFilter } from '@offhook/contract/conversations.ts';
 import type { ExportColumn } from '@offhook/contract/exports.ts';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { ServiceError, hasCode, messageOf } from '../../core/errors.ts';
 import type { Principal } from '../../rights/rights.ts';
 import type { ConversationRows, ExportPlace } from '../../ports/conversations.ts';
 import type { Common } from '../../ports/common.ts';
@@ -97,7 +97,7 @@ export class ExportRunner {
         signal.throwIfAborted();
         return await work();
       } catch (error) {
-        const later = error instanceof ServiceError && error.code === 'store_unavailable';
+        const later = hasCode(error, 'store_unavailable');
         if (!later || clock.now() >= until) throw error;
         await clock.sleep(AGAIN_MS, signal);
       }

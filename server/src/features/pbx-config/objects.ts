@@ -4,7 +4,7 @@
  */
 import type { Insertable, Kysely, Transaction } from 'kysely';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
-import { ServiceError } from '../../core/errors.ts';
+import { hasCode } from '../../core/errors.ts';
 import { writeQueue } from '../../core/queue.ts';
 import type { Store } from '../../ports/store.ts';
 import { difference, storedObject, toModel, withObjects } from './model.ts';
@@ -148,8 +148,7 @@ async function newestVersion(db: Kysely<ObjectTables>): Promise<number> {
 }
 /** The newest version after a commit failed with `failure`, which is thrown if it tells that nothing was stored. */
 async function newestAfter(failure: unknown, store: Store, pause?: () => Promise<void>): Promise<number> {
-  const isAway = (error: unknown): boolean =>
-    error instanceof ServiceError && error.code === 'store_unavailable';
+  const isAway = (error: unknown): boolean => hasCode(error, 'store_unavailable');
   for (let error = failure; isAway(error);) {
     try {
       // In a transaction, which begins after the end of the failed one.

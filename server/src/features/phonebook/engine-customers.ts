@@ -1,7 +1,7 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { cutText } from '../../core/cut-text.ts';
 import { Backoff } from '../../core/backoff.ts';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { hasCode, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { spellingsOf } from '../../numbers/e164.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -122,7 +122,7 @@ export class EngineCustomers {
         // The result of writes in progress is unknown.
         this.#isWhole = true;
         // An engine that is away is compared when it is back.
-        const isAway = error instanceof ServiceError && error.code === 'engine_unavailable';
+        const isAway = hasCode(error, 'engine_unavailable');
         if (!isAway) log.warn({ error: messageOf(error) }, 'customers could not be stored in the engine');
         await this.#nap(this.#backoff.next());
       }

@@ -1,6 +1,6 @@
 /** Signs people out of shared phones after the configured hours or when phone or person is deleted; audits sign-ins. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { hasCode, messageOf } from '../../core/errors.ts';
 import type { SignedBy } from '../../ports/engine-events.ts';
 import type { PhoneVerbs } from '../../ports/engine-verbs.ts';
 import type { LiveView } from '../../ports/live.ts';
@@ -40,7 +40,7 @@ export class SharedPhones {
       try {
         await this.#deps.engine.signOutPhone(endpoint, by, { signal: this.#closing.signal });
       } catch (error) {
-        if (error instanceof ServiceError && error.code === 'engine_unavailable') return;
+        if (hasCode(error, 'engine_unavailable')) return;
         log.warn({ endpoint, error: messageOf(error) }, 'a person could not be signed out of a shared phone');
       }
     }

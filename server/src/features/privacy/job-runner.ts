@@ -1,5 +1,5 @@
 /** Runs erasures and exports in sequence, and resumes jobs interrupted by a stop. */
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { hasCode, messageOf } from '../../core/errors.ts';
 import type { FileFolder } from '../../core/file-folder.ts';
 import type { Log } from '../../core/log.ts';
 import { extensionSubject, numberSubject } from '../../numbers/subject.ts';
@@ -156,8 +156,7 @@ export class JobRunner {
       await (row.kind === 'erasure' ? this.#runErasure(row, subject) : this.#runExport(row, subject));
     } catch (error) {
       // A job that the database refused or a stop interrupted is continued later.
-      if (this.#stop.signal.aborted || (error instanceof ServiceError && error.code === 'store_unavailable'))
-        throw error;
+      if (this.#stop.signal.aborted || hasCode(error, 'store_unavailable')) throw error;
       this.#log.error({ job: row.id, error: messageOf(error) }, `an ${row.kind} failed`);
       const failure = { state: 'failed', error: 'the service failed; see its log', subject: null } as const;
       await this.#change(row.id, { ...failure, finished_ms: clock.now() });

@@ -3,7 +3,7 @@ import type { MoveCaller, QueueCaller } from '@offhook/contract/queues.ts';
 import { ensureLive, ignoreLate, sendAndConfirm } from '../../commands/confirm.ts';
 import type { Step } from '../../commands/confirm.ts';
 import type { Command } from '../../commands/kernel.ts';
-import { ServiceError } from '../../core/errors.ts';
+import { ServiceError, hasCode } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { QueuePlace, QueueVerbs } from '../../ports/engine-verbs.ts';
 import type { Engine } from '../../ports/engine.ts';
@@ -67,7 +67,7 @@ export function createCallerCommands({ engine, live, clock, tell, ms }: CallerDe
       await engine.takeCaller(visit.queue, visit.channel, to, { action_id: id });
     } catch (error) {
       // After a late answer the engine may still take the caller out.
-      if (!(error instanceof ServiceError && error.code === 'engine_timeout')) mark(visit, null);
+      if (!hasCode(error, 'engine_timeout')) mark(visit, null);
       throw error;
     }
   };

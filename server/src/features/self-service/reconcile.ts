@@ -1,5 +1,5 @@
 import { Backoff } from '../../core/backoff.ts';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { hasCode, messageOf } from '../../core/errors.ts';
 import type { Common } from '../../ports/common.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { ExtensionFeatures } from '../../ports/engine-state.ts';
@@ -74,7 +74,7 @@ export function reconciler(deps: ReconcilerDeps): Reconciler {
         checkForward(deps, extension, features[key]);
         return false;
       } catch (error) {
-        return error instanceof ServiceError && error.code === 'destination_not_allowed';
+        return hasCode(error, 'destination_not_allowed');
       }
     });
     return refused.length === 0 ? null : Object.fromEntries(refused.map((key) => [key, '']));

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../core/errors.ts';
+import { hasCode } from '../../core/errors.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Otp } from './otp.ts';
@@ -35,7 +35,7 @@ export function createSecondFactor(otp: Otp, proof: Proof, audit: Audit): Second
         try {
           return await otp.confirm(caller.person_id, digits);
         } catch (error) {
-          if (error instanceof ServiceError && error.code === 'otp_required') attempt.failed();
+          if (hasCode(error, 'otp_required')) attempt.failed();
           throw error;
         }
       });

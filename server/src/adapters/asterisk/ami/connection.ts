@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ServiceError, markNotBegun, messageOf } from '../../../core/errors.ts';
+import { ServiceError, hasCode, markNotBegun, messageOf } from '../../../core/errors.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Common } from '../../../ports/common.ts';
 import { encodeAction } from './codec.ts';
@@ -147,7 +147,7 @@ export class AmiConnection {
     try {
       await connection.#signIn();
     } catch (error) {
-      const secret = error instanceof ServiceError && error.code === 'invalid_request';
+      const secret = hasCode(error, 'invalid_request');
       connection.#end(secret ? 'refused' : 'no_manager', messageOf(error));
     }
     if (connection.#state === 'closed') throw new AmiClosed(await connection.closed);

@@ -2,7 +2,7 @@
  * The configuration of all engines of a site as one. The files of another engine are represented by the site as that engine has
  * it, and its node executes each step there. So an apply is written at all engines or rolled back at all.
  */
-import { ServiceError, messageOf } from '../../../core/errors.ts';
+import { ServiceError, hasCode, messageOf } from '../../../core/errors.ts';
 import type {
   EngineConfig,
   EngineFiles,
@@ -43,8 +43,7 @@ interface JoinedProof extends Proof {
   readonly local: Proof;
 }
 type Disk = Pick<FileOnDisk, 'hash'>;
-const isAway = (error: unknown): boolean =>
-  error instanceof ServiceError && error.code === 'engine_unavailable';
+const isAway = (error: unknown): boolean => hasCode(error, 'engine_unavailable');
 /** Waits for all, then throws the first error. */
 async function all(work: readonly Promise<unknown>[]): Promise<void> {
   for (const one of await Promise.allSettled(work)) if (one.status === 'rejected') throw one.reason;

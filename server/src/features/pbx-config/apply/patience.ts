@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../core/errors.ts';
+import { ServiceError, hasCode } from '../../../core/errors.ts';
 import { say } from '../../../core/said.ts';
 import type { Clock } from '../../../ports/clock.ts';
 
@@ -56,7 +56,7 @@ export async function patiently<T>(
     try {
       return await within(deps.clock, ms, closing, work);
     } catch (error) {
-      const gone = error instanceof ServiceError && error.code === 'engine_unavailable';
+      const gone = hasCode(error, 'engine_unavailable');
       if (!gone || deps.clock.now() >= until) throw error;
       await deps.clock.sleep(AGAIN_MS, closing);
     }

@@ -4,7 +4,7 @@
  */
 import type { ApplyState, ConfigApply, ConfigProblem } from '@offhook/contract/config-applies.ts';
 import { rfc3339 } from '../../../core/clock.ts';
-import { ServiceError, messageOf } from '../../../core/errors.ts';
+import { hasCode, messageOf } from '../../../core/errors.ts';
 import type { EngineFiles, Proof } from '../../../ports/engine-config.ts';
 import { checkModel } from '../check.ts';
 import type { Finding } from '../findings.ts';
@@ -346,7 +346,7 @@ export class ApplyRun {
     } catch (error) {
       if (this.#closing.aborted) throw error;
       this.#wordsOf(error);
-      const down = error instanceof ServiceError && error.code === 'engine_unavailable';
+      const down = hasCode(error, 'engine_unavailable');
       return await this.#finish(
         down ? 'rolled_back' : 'failed',
         down
