@@ -164,8 +164,8 @@ function checkedUpgrade({ upgrade, raw }: PublicExchange['request'], reply: Publ
  * `GET /ws`: SIP over WebSocket on the service's own port, relayed to the engine once both sides agreed. A phone
  * authenticates by SIP digest with the password of its session; the service checks the proof and replaces it by one
  * made with the device's own secret for the engine (docs/adr/0016). Nothing else of a message is changed. The
- * connection ends with its session, with the calls that began over it, and the engine then drops the phone's address. Nothing else of the client's
- * request (cookies, addresses, extensions) is forwarded.
+ * connection ends with its session, with the calls that began over it, and the engine then drops the phone's address.
+ * Nothing else of the client's request (cookies, addresses, extensions) is forwarded.
  */
 export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   const limits = { ...LIMITS, ...options.limits };
