@@ -3,6 +3,7 @@ import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import type { CallCustomer } from '@offhook/contract/phonebook.ts';
+import type { LegTimes } from './leg-times.ts';
 import { dispositionOfReason, weightiest } from '@offhook/contract/ring-ends.ts';
 
 /**
@@ -81,6 +82,8 @@ export interface OpenFacts {
   queues: Map<string, PublishedQueue> | null;
   /** Occupied slots, by leg: two engines may have slots with the same number. */
   readonly parked: Map<string, PublishedSlot>;
+  /** Times of legs by a checkpoint and, in a restore, the events after it; by leg. */
+  readonly legTimes: Map<string, LegTimes>;
 }
 export const memberKey = (queue: string, extension: string): string => `${queue}\n${extension}`;
 
@@ -110,6 +113,7 @@ export const noFacts = (): OpenFacts => ({
   switches: new Map(),
   queues: new Map(),
   parked: new Map(),
+  legTimes: new Map(),
 });
 
 /** Applies one committed event; O(1). */
@@ -338,6 +342,7 @@ export function writeFacts(
     presence: [...facts.presence].filter(([extension]) => keep.extension(extension)),
     trunks: [...facts.trunks].filter(([name]) => keep.trunk(name)),
     parked: [...facts.parked],
+    legTimes: [...facts.legTimes],
     signed: [...facts.signed],
     switches: [...facts.switches],
     ...(facts.queues === null ? {} : { queues: [...facts.queues] }),
@@ -381,6 +386,7 @@ export function readFacts(text: string | null): OpenFacts {
     presence: new Map(read.presence),
     // Missing in a checkpoint of an earlier version.
     parked: new Map((read.parked ?? []).map(([, slot]: [string, PublishedSlot]) => [slot.leg_id, slot])),
+    legTimes: new Map(read.legTimes ?? []),
     trunks: new Map(read.trunks ?? []),
     signed: new Map(read.signed ?? []),
     switches: new Map(read.switches ?? []),

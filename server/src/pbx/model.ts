@@ -25,6 +25,7 @@ import {
 import { noFacts, readFacts, reduceFacts, writeFacts } from './facts.ts';
 import type { PublishedQueue } from './facts.ts';
 import { legDialEnded } from './legs.ts';
+import { legTimes, noteLegTimes } from './leg-times.ts';
 import { NO_EVENTS, attribute, operationSent } from './operations.ts';
 import { channelParked, channelUnparked } from './parking.ts';
 import {
@@ -171,13 +172,19 @@ export function createModel(): PbxModel {
       for (const event of events) reduceFacts(facts, event);
     },
     checkpoint: () =>
-      writeFacts(facts, {
-        extension: (extension) => s.site.names.size === 0 || s.site.names.has(extension),
-        trunk: (name) => s.site.names.size === 0 || s.publishedTrunks.has(name),
-      }),
+      writeFacts(
+        { ...facts, legTimes: legTimes(s) },
+        {
+          extension: (extension) => s.site.names.size === 0 || s.site.names.has(extension),
+          trunk: (name) => s.site.names.size === 0 || s.publishedTrunks.has(name),
+        },
+      ),
     restore(checkpoint, after) {
       facts = readFacts(checkpoint);
-      for (const event of after) reduceFacts(facts, event);
+      for (const event of after) {
+        noteLegTimes(facts, event);
+        reduceFacts(facts, event);
+      }
       s = begin(s, facts);
     },
   };

@@ -45,6 +45,7 @@ export function begin(before: State, facts: OpenFacts): State {
     }
     for (const alias of aliases) s.aliases.set(alias, id as CallId);
   }
+  for (const [leg, times] of facts.legTimes) s.publishedLegTimes.set(leg, times);
   for (const id of facts.ended) s.ended.add(id as CallId, before.as_of);
   for (const [leg, visit] of facts.visits) s.publishedVisits.set(leg, visit);
   for (const published of facts.parked.values()) {

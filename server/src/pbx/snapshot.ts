@@ -15,6 +15,7 @@ import {
   stateReached,
 } from './channels.ts';
 import { setChannel } from './leg-state.ts';
+import { resumeLegTimes } from './leg-times.ts';
 import { closePublishedLegs } from './legs.ts';
 import { seeParked } from './parking.ts';
 import { deviceSeen, featuresSeen, followHolds, refreshPresence, tellPresence } from './presence.ts';
@@ -71,6 +72,7 @@ export function applySnapshot(s: State, t: Turn, { snapshot, why }: EngineEventO
     if (call.channels.length === 0) endCall(s, t, call.id, 'engine_lost');
   }
   closePublishedLegs(s, t);
+  resumeLegTimes(s);
   closeAllPublished(s, t);
   followHolds(s, t);
   s.synced = true;

@@ -29,6 +29,7 @@ import type {
   Said,
 } from '../ports/live.ts';
 import type { PublishedLeg, PublishedMember, PublishedPresence, PublishedVisit } from './facts.ts';
+import type { LegTimes } from './leg-times.ts';
 import { Tombstones } from '../core/tombstones.ts';
 import type { Touched } from './touched.ts';
 
@@ -296,6 +297,8 @@ export interface State {
   readonly aliases: Map<CallId, CallId>;
   /** Legs that an event has named, until their `call.left` or the end of their call. */
   readonly publishedLegs: Map<ChannelId, PublishedLeg>;
+  /** Times of legs of before a restart of the service, until a snapshot contains the leg. */
+  readonly publishedLegTimes: Map<string, LegTimes>;
   /** Why a leg is about to leave, known from a fact before its end. */
   readonly leaving: Map<ChannelId, { readonly how?: 'transferred'; readonly dial?: string }>;
   /** Last leg that each leg talked to; its extension is kept, since its channel may end before the parking event. */
@@ -376,6 +379,7 @@ export const emptyState = (): State => ({
   callList: null,
   aliases: new Map(),
   publishedLegs: new Map(),
+  publishedLegTimes: new Map(),
   leaving: new Map(),
   peers: new Map(),
   ended: new Tombstones(),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import { createClient } from '@offhook/client';
 import { ApiError, signIn } from '../support/api.ts';
 import { readDatabase, wholeJournal } from '../support/journal.ts';
 import type { Phone, PhoneCall } from '../support/phone.ts';
@@ -9,6 +10,14 @@ import { comesInEngine, finishedCalls, gist, shows } from '../support/steps.ts';
 import { PATIENCE_MS, until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
+/** Start and first connection of each leg of the calls that `token` sees, in milliseconds. */
+async function legTimes(base: string, token: string): Promise<number[]> {
+  const { calls } = await createClient({ base, token }).calls.list();
+  return calls
+    .flatMap(({ legs }) => legs)
+    .toSorted((one, two) => (one.leg_id < two.leg_id ? -1 : 1))
+    .flatMap(({ since, answered_at }) => [Date.parse(since), Date.parse(answered_at ?? '')]);
+}
 /** A talking call from one phone to another. */
 async function talk(from: Phone, to: Phone): Promise<PhoneCall> {
   const call = await from.invite(to.extension);
@@ -35,6 +44,8 @@ describe('service faults', () => {
 
     const ends = await talk(a, b);
     const stays = await talk(c, d);
+    const times = await legTimes(site().base, nour.token);
+    assert.equal(times.length, 4);
     await site().kill('SIGKILL');
     assert.equal(site().enginePid(), engine);
     stays.play('tone');
@@ -47,6 +58,9 @@ describe('service faults', () => {
     assert.equal(stays.state, 'up');
     await shows(nour, '1010', 'busy', 'in_call');
     await shows(nour, '1008', 'online', 'idle');
+    // The journal has the time of the answer, a moment after that of the engine's channels.
+    for (const [index, time] of (await legTimes(site().base, nour.token)).entries())
+      assert.ok(Math.abs(time - times[index]!) < 500, `${time - times[index]!} ms`);
     assert.deepEqual((await finishedCalls(hanako, 2)).map(gist), [
       'in 1008 ANSWERED -',
       'out 1008 ANSWERED -',
