@@ -1,6 +1,6 @@
 /** Queries for conversations, and their notes, outcomes and quality reports. */
 import { z } from 'zod';
-import { wholeNumber } from './paging.ts';
+import { pageLimit, wholeNumber } from './paging.ts';
 import {
   CONVERSATION_FILTERS,
   Conversation,
@@ -13,7 +13,6 @@ import {
 } from './conversations.ts';
 
 const DIGITS = /^(0|[1-9]\d{0,15})$/;
-const limit = (max: number) => wholeNumber(1, max, DIGITS).optional();
 const Code = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be a code: lower-case letters, digits, "_" and "-", 64 at most');
@@ -42,7 +41,7 @@ export const ConversationsQuery = z.strictObject({
     .literal('true')
     .describe('Only conversations the caller took part in and has not hidden.')
     .optional(),
-  limit: limit(200),
+  limit: pageLimit(200, '50', DIGITS),
   cursor: z.string().max(256).describe('`next_cursor` of the page before, with the same filters.').optional(),
 });
 export type ConversationsQuery = z.output<typeof ConversationsQuery>;
@@ -79,7 +78,7 @@ export const ConversationChangesQuery = z.strictObject({
     description:
       'Use `cursor`. `epoch` of the reply that `since` is from; another one is refused with `position_unknown`.',
   }),
-  limit: limit(500).describe('200 unless told.'),
+  limit: pageLimit(500, '200', DIGITS),
   detail: z.enum(['true', 'false']).describe('`true`: whole conversations.').optional(),
 });
 export type ConversationChangesQuery = z.output<typeof ConversationChangesQuery>;

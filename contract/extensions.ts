@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wholeNumber } from './paging.ts';
+import { pageLimit, wholeNumber } from './paging.ts';
 
 const DIGITS = /^(0|[1-9]\d{0,6})$/;
 
@@ -55,11 +55,11 @@ export const OLD_OFFSET = {
 };
 /**
  * Query of contacts.php: each word of `q`, in any order, must be part of the name, the department or a number, ignoring case
- * and accents. `limit` is at most 10,000; without it the whole list.
+ * and accents.
  */
 export const ContactsQuery = z.object({
   q: z.string().max(64).optional(),
-  limit: wholeNumber(1, 10_000, DIGITS).optional(),
+  limit: pageLimit(10_000, 'the whole list', DIGITS),
   cursor: z
     .string()
     .regex(/^\d{1,20}(?:\.[\w-]{16})?$/, 'must be a cursor of this list')

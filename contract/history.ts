@@ -67,7 +67,7 @@ export const HistoryQuery = z.object({
     .max(64)
     .regex(/^\P{Cc}*$/u, 'must not contain control characters')
     .optional(),
-  limit: number(1, 100).default(50),
+  limit: number(1, 100).default(50).describe('Entries of a page, from 1 to 100; 50 by default.'),
   offset: number(0, 1_000_000).default(0).meta(OLD_OFFSET),
   cursor: z.string().max(256).optional(),
   from: z.iso.datetime({ offset: true }).optional(),

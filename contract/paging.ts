@@ -39,8 +39,14 @@ export const wholeNumber = (least: number, most: number, digits: RegExp) =>
     })
     .pipe(z.int().min(least).max(most));
 
+/** Limit of the rows of a page, from 1 to `most`; `usual` names what a request without it gets. */
+export const pageLimit = (most: number, usual: string, digits = /^\d{1,4}$/) =>
+  wholeNumber(1, most, digits)
+    .optional()
+    .describe(`Entries of a page, from 1 to ${most.toLocaleString('en')}; ${usual} by default.`);
+
 /** Fields of a query that reads a list newest first; `cursor` is the `next_cursor` of the page before. */
 export const PAGE_FIELDS = {
-  limit: wholeNumber(1, 200, /^\d{1,4}$/).optional(),
+  limit: pageLimit(200, '50'),
   cursor: pageCursor(/^[1-9]\d{0,14}$/),
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PAGE_FIELDS, pageCursor } from './paging.ts';
+import { pageCursor, pageLimit } from './paging.ts';
 import { DeviceSession, SessionUser } from './session.ts';
 
 /** A person's sign-in data for administrators. */
@@ -19,9 +19,9 @@ export const SignInPerson = z
   })
   .meta({ id: 'SignInPerson' });
 export type SignInPerson = z.infer<typeof SignInPerson>;
-/** Sorted by extension; 100 by default. */
+/** Sorted by extension. */
 export const PeopleQuery = z.strictObject({
-  limit: PAGE_FIELDS.limit,
+  limit: pageLimit(200, '100'),
   cursor: pageCursor(/^[0-9]{1,20}$/),
   q: z
     .string()

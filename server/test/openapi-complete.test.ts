@@ -49,6 +49,19 @@ test('openapi - every operation has an id of its own, a known tag, its security 
     assert.ok(own.description, name);
   }
 });
+test('openapi - every limit of a page has its range and its default in words', () => {
+  const limits = all.flatMap(({ name, own }) =>
+    (own.parameters ?? []).flatMap((one) => {
+      const parameter = follow(one);
+      return parameter['name'] === 'limit' ? [`${name}: ${String(parameter['description'])}`] : [];
+    }),
+  );
+  assert.ok(limits.length > 30);
+  assert.deepEqual(
+    limits.filter((text) => !/from 1 to [\d,]+; .+ by default\.$/.test(text)),
+    [],
+  );
+});
 test('openapi - 403 is listed wherever a person or an API key may be refused', () => {
   const key: KeyRights = { id: 1, name: 'key', scopes: [], queues: null, extensions: null };
   const callers = [
