@@ -274,19 +274,6 @@ export async function createConfigFeatures(
     committed: () => directory.reload(),
     restart: () => exchange.restartWhenConvenient(),
   });
-  stack.defer(
-    objects.onDraft((author, total) =>
-      common.publish([
-        {
-          type: 'config.draft_changed',
-          subject: 'config',
-          at: clock.now(),
-          observed: 'live',
-          data: { author, total },
-        },
-      ]),
-    ),
-  );
   const { phones, shared: sharedPhones } = await createPhones(parts);
   const nightSwitches = new NightSwitches({ ...parts, conditions: () => directory.config().time_conditions });
   directory.onChange(() => nightSwitches.followSite());

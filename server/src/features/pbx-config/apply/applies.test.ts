@@ -48,6 +48,19 @@ test('applies - a change is written to disk, engine and a version, and published
   await rig.applies.close();
 });
 
+test('applies - each change of the draft is published with its author, until the close', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  await rig.rename('1003', 'Zoe Miller');
+  await rig.rename('1004', 'Ada Miller');
+  await rig.applies.close();
+  await rig.rename('1005', 'Ben Miller');
+  assert.deepEqual(
+    rig.events.flatMap((e) => (e.type === 'config.draft_changed' ? [[e.subject, e.observed, e.data]] : [])),
+    [1, 2].map((total) => ['config', 'live', { author: '1001', total }]),
+  );
+});
+
 test('applies - mailboxes move with their owners, and return when the apply is rolled back', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);

@@ -89,6 +89,7 @@ export class ConfigApplies implements AsyncDisposable {
   readonly #versions: Versions;
   readonly #drift: DriftWatch;
   readonly #closing = new AbortController();
+  readonly #stopDraft: () => void;
   #started = false;
   #beginning = false;
   #run: ApplyRun | null = null;
@@ -104,6 +105,9 @@ export class ConfigApplies implements AsyncDisposable {
       journal: this.#journal,
       publishApply: (apply) => this.#publishApply(apply),
     };
+    this.#stopDraft = objects.onDraft((author, total) =>
+      this.#publish({ type: 'config.draft_changed', data: { author, total } }),
+    );
     this.#drift = watchDrift({
       engine: given.here ?? engine,
       journal: this.#journal,
@@ -279,6 +283,7 @@ export class ConfigApplies implements AsyncDisposable {
     while (this.#run !== null) await this.#run.done;
   }
   async close(): Promise<void> {
+    this.#stopDraft();
     this.#run?.cancel();
     const late = new AbortController();
     await Promise.race([
