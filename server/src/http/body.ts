@@ -99,7 +99,7 @@ export function addBodyParsers(app: App): void {
     const parse = (part: string): unknown => {
       let parsed: unknown;
       void parseJson(request, part, (error: Error | null, value: unknown) => {
-        if (error !== null) throw error;
+        if (error !== null) throw isJson(part) ? noPrototype() : error;
         parsed = value;
       });
       return parsed;
@@ -121,6 +121,17 @@ export function addBodyParsers(app: App): void {
     done(null, bytes),
   );
   app.addContentTypeParser(AUDIO_TYPE, (_request, payload, done) => done(null, payload));
+}
+/** Valid JSON that the parser refuses: it could change all objects of the process where a body is merged. */
+const noPrototype = (): ServiceError =>
+  new ServiceError('invalid_request', 'body: the field constructor.prototype is not allowed');
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 function utf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new ServiceError('invalid_request', 'body: must be valid UTF-8');

@@ -235,6 +235,8 @@ export const requests: Readonly<Record<string, string>> = {
   'body: must be valid UTF-8': 'body: muss gültiges UTF-8 sein',
   'body: the field "{0}" occurs twice; send it once':
     'body: das Feld "{0}" kommt zweimal vor; senden Sie es einmal',
+  'body: the field constructor.prototype is not allowed':
+    'body: das Feld constructor.prototype ist nicht erlaubt',
   'body: the field __proto__ is not allowed': 'body: das Feld __proto__ ist nicht erlaubt',
   'body: the percent-encoding is not valid': 'body: die Prozentkodierung ist nicht gültig',
   'there is no such path; this address has /metrics, /healthz and /readyz':

@@ -226,6 +226,7 @@ export const requests: Readonly<Record<string, string>> = {
   'the body is larger than {0} bytes': 'gövde {0} bayttan büyük',
   'body: must be valid UTF-8': 'body: geçerli UTF-8 olmalı',
   'body: the field "{0}" occurs twice; send it once': 'body: "{0}" alanı iki kez var; bir kez gönderin',
+  'body: the field constructor.prototype is not allowed': 'body: constructor.prototype alanına izin verilmez',
   'body: the field __proto__ is not allowed': 'body: __proto__ alanına izin verilmez',
   'body: the percent-encoding is not valid': 'body: yüzde kodlaması geçerli değil',
   'there is no such path; this address has /metrics, /healthz and /readyz':
