@@ -28,6 +28,16 @@ export interface Conversations {
   /** Those of `calls` in whose conversation one of these extensions talked. Throws `store_unavailable`. */
   talkedIn(calls: readonly string[], extensions: readonly string[]): Promise<ReadonlySet<string>>;
   /**
+   * Calls of the conversations in which one of these extensions took part and of which something may have begun between
+   * `since_ms` (included) and `before_ms`; `since_ms` is 0 if there are no older ones, and otherwise such that there are about
+   * `most` for each extension. Throws `store_unavailable`.
+   */
+  withPart(
+    extensions: readonly string[],
+    before_ms: number,
+    most: number,
+  ): Promise<{ readonly calls: readonly string[]; readonly since_ms: number }>;
+  /**
    * Puts the conversations of these calls into the feed of changes again, with the same revision, because an attachment (a
    * recording) was stored or erased. Unknown calls are ignored.
    */

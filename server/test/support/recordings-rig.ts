@@ -76,6 +76,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
               conversations.get(call)?.talkers.some((talker) => extensions.includes(talker)),
             ),
           ),
+        withPart: async () => ({ calls: [...conversations.keys()], since_ms: 0 }),
         touch: async (calls) => void touched.push(...calls),
       },
       audit: {

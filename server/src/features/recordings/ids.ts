@@ -12,6 +12,15 @@ export function timeOf(ms: number): string {
   }
   return text;
 }
+/** The time at which the recording with this id began, in milliseconds since 1970. */
+export function msOf(id: string): number {
+  let ms = 0;
+  for (const digit of id.slice(0, TIME_LENGTH)) ms = ms * 32 + DIGITS.indexOf(digit);
+  return ms;
+}
+/** Sorts before every id of this millisecond. */
+export const lowestOf = (ms: number): string =>
+  timeOf(ms).padEnd(TIME_LENGTH + CHANCE_BYTES, DIGITS.charAt(0));
 /** An id that sorts by `ms`, as a ULID does; the rest is random, so that ids cannot be guessed. */
 export const newRecordingId = (ms: number): string =>
   timeOf(ms) + [...randomBytes(CHANCE_BYTES, 'recording')].map((byte) => DIGITS.charAt(byte & 31)).join('');

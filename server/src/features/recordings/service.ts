@@ -13,8 +13,9 @@ import type { Actor } from '../../ports/operations.ts';
 import type { Common } from '../../ports/common.ts';
 import type { Disposal } from './disposal.ts';
 import type { RecordingFiles } from './files.ts';
+import { createPages } from './pages.ts';
 import { createPlays } from './plays.ts';
-import type { Filter, RecordingStore } from './store.ts';
+import type { RecordingStore } from './store.ts';
 import type { RecordingRow } from './tables.ts';
 import { recordingOf } from './view.ts';
 
@@ -26,7 +27,7 @@ export interface ServiceDeps extends Common<'audit' | 'clock'> {
   readonly isHere: (row: RecordingRow) => boolean;
   /** True for a recording whose file is on the machine of a home node, which never leads. */
   readonly isAtHome: (row: RecordingRow) => boolean;
-  readonly conversations: Pick<Conversations, 'byCall' | 'talkedIn'>;
+  readonly conversations: Pick<Conversations, 'byCall' | 'talkedIn' | 'withPart'>;
   /** Whether persons may play recordings of the conversations in which they talked. */
   readonly own: boolean;
 }
@@ -57,9 +58,6 @@ export interface RecordingService {
 }
 
 const PAGE = 50;
-/** Recordings read at once, and for one page, to find those of a reader who may not hear all. */
-const READ_AT_ONCE = 250;
-const READ_FOR_A_PAGE = 20_000;
 const WHY_NOT: Record<Exclude<RecordingRow['state'], 'stored'>, string> = {
   running: 'the recording is not finished yet',
   missing: 'the engine stored no file for this recording',
@@ -83,6 +81,7 @@ const damaged = (size: number, stored: number): ServiceError =>
 
 export function createRecordingService(deps: ServiceDeps): RecordingService {
   const { store, files, disposal, conversations, audit, clock } = deps;
+  const pageWithin = createPages(deps);
   const plays = createPlays(deps);
   const reachOf = (caller: Caller) => recordingsOf(caller, deps.own);
   const startOf = (caller: Caller, from: string | undefined): number | undefined => {
@@ -100,31 +99,6 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
     if (reach.length === 0) throw noSuch();
     if (!talkedIn(await conversations.byCall(row.call), reach)) throw noSuch();
     return row;
-  }
-
-  /**
-   * Up to `filter.limit` rows that `reach` includes, and the id at which the search ended before that, null if it did not. Rows
-   * of another extension, or of none as those of a queue, are included if one of `reach` talked in their conversation.
-   */
-  async function pageWithin(
-    reach: Objects,
-    filter: Filter,
-  ): Promise<{ rows: RecordingRow[]; ended: string | null }> {
-    if (reach === null) return { rows: await store.page(filter), ended: null };
-    if (reach.length === 0) return { rows: [], ended: null };
-    const rows: RecordingRow[] = [];
-    const isOwn = ({ extension }: RecordingRow): boolean => extension !== null && reaches(reach, extension);
-    let below = filter.below;
-    for (let read = 0; read < READ_FOR_A_PAGE; read += READ_AT_ONCE) {
-      const some = await store.page({ ...filter, below, limit: READ_AT_ONCE });
-      const others = some.filter((row) => !isOwn(row)).map((row) => row.call);
-      const talked = await conversations.talkedIn(others, reach);
-      rows.push(...some.filter((row) => isOwn(row) || talked.has(row.call)));
-      if (rows.length >= filter.limit) return { rows: rows.slice(0, filter.limit), ended: null };
-      if (some.length < READ_AT_ONCE) return { rows, ended: null };
-      below = some.at(-1)!.id;
-    }
-    return { rows, ended: below! };
   }
 
   /** Ended on the machine of another node, which settles it when it leads again. */

@@ -14,6 +14,7 @@ import { padded } from './sources.ts';
 import { callsOfRecord, conversationOf, summaryOf } from './view.ts';
 import type { ShownRow } from './view.ts';
 import type { Conversations } from '../../../ports/conversations.ts';
+import { callsWithPart } from './parts.ts';
 import type { Store } from '../../../ports/store.ts';
 import { inChunks, rootsOf, touchConversations } from '../store/store.ts';
 
@@ -130,12 +131,17 @@ export function createKnownConversations(store: Store, onTouched: () => void): C
           .selectFrom('history_calls')
           .innerJoin('conversations', 'conversations.root', 'history_calls.root')
           .innerJoin('conversation_keys', 'conversation_keys.conversation', 'conversations.id')
-          .select(['history_calls.call', 'conversations.id', 'conversation_keys.value'])
+          .select([
+            'history_calls.call',
+            'conversations.id',
+            'conversation_keys.kind',
+            'conversation_keys.value',
+          ])
           .where('history_calls.call', 'in', some)
-          .where('conversation_keys.kind', '=', 'person')
           .execute(),
       );
-      const tookPart = taking.filter(({ value }) => reaches(extensions, value));
+      // Not in the query: SQLite would read the keys of all persons of the site.
+      const tookPart = taking.filter(({ kind, value }) => kind === 'person' && reaches(extensions, value));
       const rows = await inChunks([...new Set(tookPart.map((row) => row.id))], (some) =>
         db.selectFrom('conversations').select(['id', 'record']).where('id', 'in', some).execute(),
       );
@@ -146,6 +152,7 @@ export function createKnownConversations(store: Store, onTouched: () => void): C
       );
       return new Set(tookPart.filter(({ id }) => talked.has(id)).map((row) => row.call));
     },
+    withPart: (extensions, before_ms, most) => callsWithPart(db, extensions, before_ms, most),
     async touch(calls) {
       await store.transaction<Tables, void>(async (trx) =>
         touchConversations(trx, await rootsOf(trx, calls)),

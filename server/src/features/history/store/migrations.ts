@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Transaction } from 'kysely';
 import { createIndex, createTable } from '../../../core/schema.ts';
 import { createTextIndex } from '../../../core/text-index.ts';
@@ -94,6 +95,11 @@ async function createAdditions(schema: Schema): Promise<void> {
     data text not null, published integer not null)`;
   await createIndex(schema)`history_findings_at on history_findings (at_ms)`;
 }
+/** A conversation is found by the time of its start and looked up by that of its parts, so long ones have an index of their own. */
+export const LONG_MS = 3_600_000;
+/** The text of the index: a planner uses it for no other text. */
+export const isLong = sql<boolean>`(ended_ms - started_ms > ${sql.lit(LONG_MS)} or state = 'open')`;
+
 export const migrations: readonly Migration[] = [
   {
     id: '0100-history',
@@ -104,5 +110,15 @@ export const migrations: readonly Migration[] = [
       await createAdditions(db.schema);
       for (const table of ['conversation_terms', 'history_terms']) await createTextIndex(db, table);
     },
+  },
+  {
+    id: '0210-history-long',
+    up: ({ schema }) =>
+      schema
+        .createIndex('conversations_long')
+        .on('conversations')
+        .columns(['started_ms', 'ended_ms', 'state', 'root', 'id'])
+        .where(isLong)
+        .execute(),
   },
 ];
