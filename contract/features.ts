@@ -43,13 +43,13 @@ const WrittenMode = z.union([z.string(), z.array(z.string().max(20)).max(10)]).t
   for (const word of words.map((one) => one.trim())) {
     const named = word === '' && words.length === 1 ? PHONE_KINDS : KINDS_OF[word];
     if (named === undefined) {
-      ctx.addIssue(`"${word}" is no kind of device: ${Object.keys(KINDS_OF).join(', ')}`);
+      ctx.addIssue({ code: 'invalid_value', values: Object.keys(KINDS_OF), input: word });
       return z.NEVER;
     }
     for (const kind of named) kinds.add(kind);
   }
   if (kinds.size > 0) return modeOf(kinds);
-  ctx.addIssue('names no device that rings; for no calls set dnd_enabled');
+  ctx.addIssue('must name a device that rings; do not disturb refuses all calls');
   return z.NEVER;
 });
 

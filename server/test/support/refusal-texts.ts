@@ -28,6 +28,21 @@ function* walk(node: Node): Generator<Node> {
 const nameOf = (node: unknown): string | undefined =>
   isNode(node) && node.type === 'Identifier' ? String(node['name']) : undefined;
 
+/** Rules of schemas whose second argument is the text of a refusal. */
+const RULES: ReadonlySet<string> = new Set(['regex', 'refine', 'min', 'max', 'length']);
+const methodOf = ({ callee }: Node): string =>
+  (isNode(callee) ? nameOf(callee['property']) : undefined) ?? '';
+/** Names that a function passes to rules of schemas as their texts. */
+const rulesIn = (made: Node): ReadonlySet<string | undefined> =>
+  new Set(
+    /Function/.test(made.type)
+      ? [...walk(made)]
+          .filter((node) => RULES.has(methodOf(node)))
+          .map((node) => nameOf(nodesIn(node['arguments'])[1]))
+          .filter((name) => name !== undefined)
+      : [],
+  );
+
 /** A source file with the functions and constants that lead to its texts. */
 class File {
   readonly #source: Source;
@@ -44,7 +59,11 @@ class File {
       if (name === undefined) continue;
       if (type === 'VariableDeclarator' && isNode(init)) this.#constants.set(name, init);
       const made = type === 'FunctionDeclaration' ? node : init;
-      const index = isNode(made) ? nodesIn(made['params']).findIndex((one) => this.#takesText(one)) : -1;
+      if (!isNode(made)) continue;
+      const ruled = rulesIn(made);
+      const index = nodesIn(made['params']).findIndex(
+        (one) => this.#takesText(one) || ruled.has(nameOf(one)),
+      );
       if (index !== -1) this.makers.set(name, index);
     }
   }
@@ -62,9 +81,6 @@ class File {
     return this.#constants.get(name);
   }
 }
-
-/** Rules of schemas whose second argument is the text of a refusal. */
-const RULES: ReadonlySet<string> = new Set(['regex', 'refine', 'min', 'max', 'length']);
 
 /** Texts of every `ServiceError` and its makers, of every `say` and of schema rules. */
 export async function refusalTexts(sources: readonly Source[]): Promise<RefusalTexts> {
@@ -84,6 +100,10 @@ export async function refusalTexts(sources: readonly Source[]): Promise<RefusalT
       if (type === 'Identifier') follow(file.constant(String(node['name'])));
       if (type === 'ConditionalExpression') nodesIn([node['consequent'], node['alternate']]).forEach(follow);
       if (type === 'LogicalExpression') nodesIn([node['left'], node['right']]).forEach(follow);
+      if (type === 'ObjectExpression')
+        nodesIn(node['properties'])
+          .filter(({ key }) => nameOf(key) === 'message')
+          .forEach((entry) => nodesIn(entry['value']).forEach(follow));
       if (type === 'MemberExpression') {
         const record = file.constant(nameOf(node['object']) ?? '');
         nodesIn(record?.['properties']).forEach((entry) => nodesIn(entry['value']).forEach(follow));
@@ -97,8 +117,9 @@ export async function refusalTexts(sources: readonly Source[]): Promise<RefusalT
       if (node.type !== 'CallExpression') continue;
       const index = makers.get(callee);
       if (index !== undefined) follow(given[index]);
-      const method = isNode(node['callee']) ? nameOf(node['callee']['property']) : undefined;
-      if (RULES.has(method ?? '')) follow(given[1]);
+      const method = methodOf(node);
+      if (RULES.has(method)) follow(given[1]);
+      if (method === 'addIssue') follow(given[0]);
     }
   }
   return { texts, untold };

@@ -1,5 +1,23 @@
 /** Refusals of requests, streams and webhooks in German. */
 export const requests: Readonly<Record<string, string>> = {
+  'alert is before warn': 'die Alarmschwelle liegt vor der Warnschwelle',
+  'must not be equal to from; a complete day is 00:00 to 24:00':
+    'darf nicht gleich from sein; ein ganzer Tag ist 00:00 bis 24:00',
+  'the month has no such day': 'diesen Tag hat der Monat nicht',
+  'not 1 to 1000 slots, first to last': 'muss mit dem ersten 1 bis 1000 Parkplätze ergeben',
+  'is missing: the number to use as a prefix': 'fehlt: die Nummer, die als Präfix dient',
+  'name a number or an extension, and not both': 'nennen Sie eine Nummer oder eine Nebenstelle, nicht beide',
+  'give queue or position': 'geben Sie queue oder position an',
+  'username is missing or empty': 'der Benutzername fehlt oder ist leer',
+  'must not be before from': 'darf nicht vor from liegen',
+  'not a number: digits, and a + in front': 'keine Nummer: Ziffern, mit oder ohne + davor',
+  'not 1 to 20 digits': 'muss aus 1 bis 20 Ziffern bestehen',
+  'not 1 to 32 digits, with or without a + in front':
+    'muss aus 1 bis 32 Ziffern bestehen, mit oder ohne + davor',
+  'not a number: digits, a + in front, or nothing for off':
+    'keine Nummer: Ziffern, mit oder ohne + davor, oder leer für aus',
+  'must name a device that rings; do not disturb refuses all calls':
+    'muss ein Gerät nennen, das klingelt; „Bitte nicht stören“ weist alle Anrufe ab',
   'must be an extension': 'muss eine Nebenstelle sein',
   'must name each figure once': 'darf jede Kennzahl nur einmal nennen',
   'must have one tile for each queue': 'darf für jede Warteschlange nur eine Kachel haben',

@@ -1,5 +1,22 @@
 /** Refusals of requests, streams and webhooks in Turkish. */
 export const requests: Readonly<Record<string, string>> = {
+  'alert is before warn': 'alarm eşiği uyarı eşiğinden önce',
+  'must not be equal to from; a complete day is 00:00 to 24:00':
+    'from ile aynı olamaz; tam gün 00:00 ile 24:00 arasıdır',
+  'the month has no such day': 'ayda böyle bir gün yok',
+  'not 1 to 1000 slots, first to last': 'ilk yerle birlikte 1 ile 1000 park yeri olmalı',
+  'is missing: the number to use as a prefix': 'eksik: ön ek olarak kullanılacak numara',
+  'name a number or an extension, and not both': 'bir numara ya da bir dahili verin, ikisini birden değil',
+  'give queue or position': 'queue ya da position verin',
+  'username is missing or empty': 'kullanıcı adı eksik ya da boş',
+  'must not be before from': 'from değerinden önce olamaz',
+  'not a number: digits, and a + in front': 'numara değil: rakamlar, başında + olabilir',
+  'not 1 to 20 digits': '1 ile 20 rakamdan oluşmalı',
+  'not 1 to 32 digits, with or without a + in front': '1 ile 32 rakamdan oluşmalı, başında + olabilir',
+  'not a number: digits, a + in front, or nothing for off':
+    'numara değil: rakamlar, başında + olabilir; boş, kapalı demektir',
+  'must name a device that rings; do not disturb refuses all calls':
+    'çalan bir cihaz belirtmeli; bütün aramaları "Rahatsız etmeyin" reddeder',
   'must be an extension': 'bir dahili numara olmalı',
   'must name each figure once': 'her göstergeyi bir kez içermeli',
   'must have one tile for each queue': 'her kuyruk için bir kutu içermeli',
