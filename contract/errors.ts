@@ -131,6 +131,8 @@ export const Problem = z
     error: z.string(),
     request_id: z.string().optional(),
     otp_required: z.literal(true).optional(),
+    /** Only `invalid_request`: the fields that `detail` names, each with the rule that it breaks; `body` is the whole body. */
+    errors: z.array(z.object({ path: z.string(), detail: z.string() })).optional(),
     /** Result per queue of an action that succeeded only partly and could not be undone. */
     queues: z.array(z.object({ queue: z.string(), ok: z.boolean(), detail: z.string() })).optional(),
     /** Findings of a configuration, at most 200 of `findings_total`. */

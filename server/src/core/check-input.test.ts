@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FeaturesChange } from '@offhook/contract/features.ts';
 import { ClientFrame } from '@offhook/contract/stream.ts';
 import { z } from 'zod';
 import { checkInput } from './check-input.ts';
-import { ServiceError } from './errors.ts';
+import { ServiceError, problemOf } from './errors.ts';
+import { say } from './said.ts';
 
 const detailOf = (schema: z.ZodType, value: unknown): string => {
   try {
@@ -89,4 +91,40 @@ test('check input - a time, a date and an address say what they look like', () =
     detailOf(schema, { net: 'x' }),
     /^net: must be an IPv4 network .*, or must be an IPv6 network/,
   );
+});
+test('check input - a problem has each field with its rule, in the language of the reader', () => {
+  const errorsOf = (work: () => unknown): unknown => {
+    try {
+      return work();
+    } catch (error) {
+      return problemOf(error, undefined, 'de').errors;
+    }
+  };
+  const change = { cf_noanswer_timeout: 300, phone_modes: 'fax', allowed_phone_mode: [] };
+  assert.deepEqual(
+    errorsOf(() => checkInput(FeaturesChange, change, 'body')),
+    [
+      { path: 'cf_noanswer_timeout', detail: 'darf höchstens 120 sein' },
+      {
+        path: 'allowed_phone_mode',
+        detail: 'muss ein Gerät nennen, das klingelt; „Bitte nicht stören“ weist alle Anrufe ab',
+      },
+      {
+        path: 'phone_modes',
+        detail:
+          'muss eines von "all", "both", "webrtc_only", "sip_only", "desk", "sip", "softphone", "web", "webrtc", "mobile", "mobil", "video" sein',
+      },
+    ],
+  );
+  const thrown = (detail: ConstructorParameters<typeof ServiceError>[1]) => () => {
+    throw new ServiceError('invalid_request', detail);
+  };
+  assert.deepEqual(errorsOf(thrown('password: must have 8 to 1024 bytes')), [
+    { path: 'password', detail: 'muss 8 bis 1024 Bytes haben' },
+  ]);
+  assert.deepEqual(
+    errorsOf(thrown(say`settings.${'api-key'}: is needed again because the address changes`)),
+    [{ path: 'settings.api-key', detail: 'wird erneut gebraucht, weil sich die Adresse ändert' }],
+  );
+  assert.equal(errorsOf(thrown('calls cannot be forwarded to the own extension')), undefined);
 });

@@ -1,8 +1,8 @@
 import { ERRORS } from '@offhook/contract/errors.ts';
 import type { ErrorCode, Language, Problem } from '@offhook/contract/errors.ts';
-import { spoken } from './said.ts';
+import { asSaid, spoken } from './said.ts';
 import type { Said } from './said.ts';
-import { errorTexts } from './words.ts';
+import { errorTexts, textIn } from './words.ts';
 
 export interface ErrorExtras {
   readonly cause?: unknown;
@@ -70,6 +70,16 @@ export const hasCode = (error: unknown, code: ErrorCode): error is ServiceError 
 /** The message of any thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+const JOINED = /^\{0\}(?:; \{\d+\})*$/;
+const FIELD_RULE = /^([a-z]\w*(?:\.[\w-]+)*): (.+)$/s;
+/** The fields that a detail names; a detail is `<field>: <rule>`, or several of these. */
+function fieldErrors(detail: Said | string, language: Language): NonNullable<Problem['errors']> {
+  const { key, values } = asSaid(detail);
+  if (JOINED.test(key)) return values.flatMap((one) => fieldErrors(one as Said, language));
+  const [, path, rule] = FIELD_RULE.exec(textIn(detail, language)) ?? [];
+  return path === undefined || rule === undefined ? [] : [{ path, detail: rule }];
+}
+
 const MAX_DETAIL = 600;
 /** The public part of an error, without stack and cause; an unknown error is `internal`. */
 export function problemOf(thrown: unknown, requestId?: string, language: Language = 'en'): Problem {
@@ -78,6 +88,7 @@ export function problemOf(thrown: unknown, requestId?: string, language: Languag
   const row = ERRORS[error.code];
   const { title, detail: whole } = errorTexts(error.code, error.detail, language);
   const detail = whole.length > MAX_DETAIL ? `${whole.slice(0, MAX_DETAIL)}…` : whole;
+  const errors = error.code === 'invalid_request' ? fieldErrors(error.detail, language) : [];
   return {
     type: `/docs/errors#${error.code}`,
     title,
@@ -87,6 +98,7 @@ export function problemOf(thrown: unknown, requestId?: string, language: Languag
     success: false,
     error: detail,
     ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...(errors.length === 0 ? {} : { errors }),
     ...error.extras.body,
     ...error.extras.bodyIn?.(language),
   };
