@@ -22,6 +22,12 @@ import {
 const HTML = '<img src=x onerror=alert(1)>';
 const PHONE = { width: 390, height: 844 };
 
+/** True if the end of the element is within the dialog, which scrolls. */
+async function isInSight(one: Locator, dialog: Locator): Promise<boolean> {
+  const [box, frame] = await Promise.all([one.boundingBox(), dialog.boundingBox()]);
+  return box !== null && frame !== null && box.y + box.height <= frame.y + frame.height;
+}
+
 describe('customers', () => {
   before(buildFirst);
   const site = useSite({ prepare: COMPANY });
@@ -64,7 +70,11 @@ describe('customers', () => {
     await form.getByRole('textbox', { name: 'Company' }).fill('Çelik A.Ş.');
     await form.getByRole('textbox', { name: 'Number 1', exact: true }).fill('not a number');
     await form.getByRole('button', { name: 'Create customer' }).click();
-    await form.getByRole('alert').getByText('numbers.0.number').waitFor();
+    const refused = form.getByRole('alert').getByText('Numbers: not 1 to 32 digits');
+    await refused.waitFor();
+    await until('the error at the end of the form is in sight', () => isInSight(refused, form));
+    const invalid = form.locator('[aria-invalid=true]');
+    assert.equal(await invalid.getAttribute('aria-label'), 'Number 1');
     await form.getByRole('textbox', { name: 'Number 1', exact: true }).fill('0212 555 01 00');
     await form.getByRole('textbox', { name: 'Label of number 1' }).fill('Office');
     await form.getByRole('button', { name: 'Add a number' }).click();

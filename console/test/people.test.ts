@@ -82,6 +82,7 @@ describe('console people', () => {
     await dialog(page).getByRole('textbox', { name: 'Password' }).fill('kurz');
     await page.keyboard.press('Enter');
     await said(page, 'Please check the fields').waitFor();
+    await said(page, 'Password: must have at least 8 bytes').waitFor();
     await dialog(page).getByText('Make one up').click();
     await dialog(page).getByRole('button', { name: 'Set the password' }).click();
     const shown = page.getByRole('dialog', { name: 'New password of Zoë Müller' });

@@ -6,6 +6,7 @@ import { notifications } from '@mantine/notifications';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Features, PhoneKind, PhoneMode } from '@offhook/contract/features.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { fieldsWith } from '../app/field-errors.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Read } from '../app/states.tsx';
@@ -24,7 +25,7 @@ const fieldsOf = ({ allowed_phone_mode, ...others }: Features) => ({
 });
 const KEY = ['account', 'features'];
 
-interface ForwardProps extends Pick<TextInputProps, 'label' | 'description' | 'flex' | 'value'> {
+interface ForwardProps extends Pick<TextInputProps, 'label' | 'error' | 'description' | 'flex' | 'value'> {
   readonly onNumber: (number: string) => void;
 }
 const Forward = ({ onNumber, ...field }: ForwardProps): ReactNode => (
@@ -50,34 +51,43 @@ function Fields({ features }: { readonly features: Features }): ReactNode {
       await queries.invalidateQueries({ queryKey: ['presence'] });
     },
   });
+  const labels = {
+    dnd_enabled: t('dnd'),
+    call_forward_number: t('forward_always'),
+    cf_busy_number: t('forward_busy'),
+    cf_noanswer_number: t('forward_unanswered'),
+    cf_noanswer_timeout: t('ring_seconds'),
+    phone_modes: t('ringing'),
+  };
+  const field = fieldsWith(change.error, labels);
   return (
-    <ChangeForm change={change} submit={t('save_calls')} maw={560}>
+    <ChangeForm change={change} submit={t('save_calls')} labels={labels} maw={560}>
       <Switch
-        label={t('dnd')}
+        {...field('dnd_enabled')}
         description={t('dnd_text')}
         checked={fields.dnd_enabled}
         onChange={(event) => set({ dnd_enabled: event.currentTarget.checked })}
       />
       <Forward
-        label={t('forward_always')}
+        {...field('call_forward_number')}
         description={t('forward_hint')}
         value={fields.call_forward_number}
         onNumber={(call_forward_number) => set({ call_forward_number })}
       />
       <Forward
-        label={t('forward_busy')}
+        {...field('cf_busy_number')}
         value={fields.cf_busy_number}
         onNumber={(cf_busy_number) => set({ cf_busy_number })}
       />
       <Group align="flex-end" wrap="wrap">
         <Forward
-          label={t('forward_unanswered')}
+          {...field('cf_noanswer_number')}
           flex="1 1 16rem"
           value={fields.cf_noanswer_number}
           onNumber={(cf_noanswer_number) => set({ cf_noanswer_number })}
         />
         <NumberInput
-          label={t('ring_seconds')}
+          {...field('cf_noanswer_timeout')}
           suffix={t('seconds_suffix')}
           min={5}
           max={120}
@@ -87,10 +97,10 @@ function Fields({ features }: { readonly features: Features }): ReactNode {
         />
       </Group>
       <Checkbox.Group
-        label={t('ringing')}
+        {...field('phone_modes')}
         value={kinds}
         onChange={(phone_modes) => set({ phone_modes })}
-        error={kinds.length === 0 ? t('no_ringing') : undefined}
+        {...(kinds.length === 0 && { error: t('no_ringing') })}
       >
         <Stack gap="xs" mt="xs">
           {KINDS.map((kind) => (

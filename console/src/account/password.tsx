@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { Button, Group, PasswordInput, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
+import { fieldsWith } from '../app/field-errors.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
@@ -28,6 +29,8 @@ export function PasswordForm(): ReactNode {
       await queries.invalidateQueries({ queryKey: ['account'] });
     },
   });
+  const labels = { current_password: t('current_password'), new_password: t('new_password') };
+  const field = fieldsWith(change.error, labels);
   return (
     <form
       onSubmit={(event) => {
@@ -37,14 +40,14 @@ export function PasswordForm(): ReactNode {
     >
       <Stack maw={420}>
         <PasswordInput
-          label={t('current_password')}
+          {...field('current_password')}
           autoComplete="current-password"
           value={current}
           onChange={(event) => setCurrent(event.currentTarget.value)}
           required
         />
         <PasswordInput
-          label={t('new_password')}
+          {...field('new_password')}
           description={t('password_rule')}
           autoComplete="new-password"
           value={next}
@@ -59,7 +62,7 @@ export function PasswordForm(): ReactNode {
           error={differs ? t('passwords_differ') : undefined}
           required
         />
-        {change.isError && <Failure error={change.error} />}
+        {change.isError && <Failure error={change.error} labels={labels} />}
         <Group>
           <Button type="submit" loading={change.isPending}>
             {t('change_password')}

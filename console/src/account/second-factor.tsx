@@ -17,6 +17,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Check, Copy, ShieldCheck, ShieldOff, TriangleAlert } from 'lucide-react';
 import { CopyButton } from '../app/copy.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { fieldsWith } from '../app/field-errors.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Read } from '../app/states.tsx';
@@ -129,9 +130,14 @@ function Switched({ on }: { readonly on: boolean }): ReactNode {
     to(next);
   };
   const close = (): void => to({ is: 'closed' });
+  const labels = {
+    current_password: t('current_password'),
+    otp: t(step.is === 'off' ? 'digits_or_code' : 'digits'),
+  };
+  const field = fieldsWith(begin.error ?? confirm.error ?? disable.error, labels);
   const passwordField = (
     <PasswordInput
-      label={t('current_password')}
+      {...field('current_password')}
       autoComplete="current-password"
       value={password}
       onChange={(event) => setPassword(event.currentTarget.value)}
@@ -141,7 +147,7 @@ function Switched({ on }: { readonly on: boolean }): ReactNode {
   );
   const digitsField = (
     <TextInput
-      label={t(step.is === 'off' ? 'digits_or_code' : 'digits')}
+      {...field('otp')}
       inputMode="numeric"
       autoComplete="one-time-code"
       value={otp}
@@ -165,13 +171,13 @@ function Switched({ on }: { readonly on: boolean }): ReactNode {
         )}
       </Group>
       <Modal opened={step.is === 'password'} onClose={close} title={t('switch_on_title')} centered>
-        <ChangeForm change={begin} submit={t('next')} onClose={close}>
+        <ChangeForm change={begin} submit={t('next')} labels={labels} onClose={close}>
           {passwordField}
         </ChangeForm>
       </Modal>
       <Modal opened={step.is === 'scan'} onClose={close} title={t('scan_title')} centered>
         {step.is === 'scan' && (
-          <ChangeForm change={confirm} submit={t('switch_on')} onClose={close}>
+          <ChangeForm change={confirm} submit={t('switch_on')} labels={labels} onClose={close}>
             <Secret secret={step.secret} uri={step.uri} />
             {digitsField}
           </ChangeForm>
@@ -189,7 +195,7 @@ function Switched({ on }: { readonly on: boolean }): ReactNode {
         {step.is === 'codes' && <RecoveryCodes codes={step.codes} onClose={close} />}
       </Modal>
       <Modal opened={step.is === 'off'} onClose={close} title={t('switch_off_title')} centered>
-        <ChangeForm change={disable} submit={t('switch_off')} onClose={close}>
+        <ChangeForm change={disable} submit={t('switch_off')} labels={labels} onClose={close}>
           {passwordField}
           {digitsField}
         </ChangeForm>

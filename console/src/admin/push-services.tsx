@@ -17,6 +17,8 @@ import { useQuery } from '@tanstack/react-query';
 import type { PushPlatform, PushService, PushTestReply } from '@offhook/contract/push.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { Danger } from '../app/danger.tsx';
+import { fieldsWith } from '../app/field-errors.ts';
+import type { Labels } from '../app/field-errors.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { Section, useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
@@ -184,23 +186,28 @@ function Settings({
           }),
     { renews: ['push-services'], done: () => t('push_saved'), onDone: onClose },
   );
+  const labels: Labels = {
+    ...Object.fromEntries(fieldsOf(platform).map(([name]) => [name, t(`push_${name}`)])),
+    private_key: t('push_private_key'),
+  };
+  const field = fieldsWith(save.error, labels);
   return (
-    <ChangeForm change={save} submit={t('push_save')} onClose={onClose}>
-      {fieldsOf(platform).map(([field, needed]) => (
+    <ChangeForm change={save} submit={t('push_save')} labels={labels} onClose={onClose}>
+      {fieldsOf(platform).map(([name, needed]) => (
         <TextInput
-          key={field}
-          label={t(`push_${field}`)}
+          key={name}
+          {...field(name)}
           required={needed}
           autoComplete="off"
-          value={values[field] ?? ''}
+          value={values[name] ?? ''}
           onChange={(event) => {
             const { value: typed } = event.currentTarget;
-            setValues((before) => ({ ...before, [field]: typed }));
+            setValues((before) => ({ ...before, [name]: typed }));
           }}
         />
       ))}
       <Textarea
-        label={t('push_private_key')}
+        {...field('private_key')}
         description={t('push_private_key_text')}
         required
         autosize
@@ -223,6 +230,7 @@ function Trial({ platform }: { readonly platform: PushPlatform }): ReactNode {
     renews: ['push-services'],
     onDone: (reply) => setResults(reply.results),
   });
+  const labels = { extension: t('push_test_extension') };
   return (
     <form
       onSubmit={(event) => {
@@ -233,7 +241,7 @@ function Trial({ platform }: { readonly platform: PushPlatform }): ReactNode {
     >
       <Group gap="xs" align="flex-end">
         <TextInput
-          label={t('push_test_extension')}
+          {...fieldsWith(trial.error, labels)('extension')}
           inputMode="numeric"
           required
           w={140}
@@ -244,7 +252,7 @@ function Trial({ platform }: { readonly platform: PushPlatform }): ReactNode {
           {t('push_test')}
         </Button>
       </Group>
-      {trial.isError && <Failure error={trial.error} />}
+      {trial.isError && <Failure error={trial.error} labels={labels} />}
       <div role="status">
         {results?.length === 0 && <Text size="sm">{t('push_test_none')}</Text>}
         {results?.map((one, i) => (

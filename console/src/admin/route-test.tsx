@@ -17,6 +17,7 @@ import {
 } from '@mantine/core';
 import type { RouteTest, RouteTestEnd } from '@offhook/contract/config-route-test.ts';
 import { Link } from 'wouter';
+import { fieldsWith } from '../app/field-errors.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
@@ -31,6 +32,13 @@ import styles from './admin.module.css';
 const t = wordsOf('admin');
 
 type From = 'extension' | 'trunk';
+const labelsOf = () => ({
+  'from.extension': kindName('extension'),
+  'from.trunk': kindName('trunk'),
+  'from.caller': t('caller'),
+  number: t('called'),
+  at: t('at_time'),
+});
 export function RouteTestView(): ReactNode {
   const client = useClient();
   const [from, setFrom] = useState<From>('extension');
@@ -63,6 +71,7 @@ export function RouteTestView(): ReactNode {
       setBusy(false);
     }
   }
+  const field = fieldsWith(failed, labelsOf());
   return (
     <Stack gap="md" maw={980}>
       <div>
@@ -105,7 +114,7 @@ export function RouteTestView(): ReactNode {
               />
               {from === 'trunk' && (
                 <TextInput
-                  label={t('caller')}
+                  {...field('from.caller')}
                   description={t('caller_help')}
                   inputMode="tel"
                   value={caller}
@@ -113,7 +122,7 @@ export function RouteTestView(): ReactNode {
                 />
               )}
               <TextInput
-                label={t('called')}
+                {...field('number')}
                 description={t('called_help')}
                 inputMode="tel"
                 required
@@ -122,7 +131,7 @@ export function RouteTestView(): ReactNode {
               />
               <TextInput
                 type="datetime-local"
-                label={t('at_time')}
+                {...field('at')}
                 description={t('at_time_help', { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })}
                 value={when}
                 onChange={(event) => setWhen(event.currentTarget.value)}
@@ -145,7 +154,7 @@ export function RouteTestView(): ReactNode {
           </Stack>
         </form>
       </Paper>
-      {failed !== null && <Failure error={failed} />}
+      {failed !== null && <Failure error={failed} labels={labelsOf()} />}
       <div aria-live="polite">{test !== null && <Answer test={test} />}</div>
     </Stack>
   );

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Button, Group, Stack } from '@mantine/core';
 import type { Once } from './once.ts';
+import type { Labels } from './field-errors.ts';
 import { Failure } from './states.tsx';
 import { wordsOf } from './words.ts';
 
@@ -9,6 +10,8 @@ const t = wordsOf('app');
 interface ChangeFormProps {
   readonly change: Pick<Once<unknown, undefined>, 'isPending' | 'isError' | 'error' | 'mutate'>;
   readonly submit: string;
+  /** Labels of the inputs by the fields of the request, for `fieldsWith` of field-errors.ts and the error. */
+  readonly labels: Labels;
   /** Only for a form in a dialog. */
   readonly onClose?: () => void;
   readonly maw?: number;
@@ -19,6 +22,7 @@ interface ChangeFormProps {
 export const ChangeForm = ({
   change,
   submit,
+  labels,
   onClose,
   maw,
   danger,
@@ -32,7 +36,7 @@ export const ChangeForm = ({
   >
     <Stack {...(maw === undefined ? {} : { maw })}>
       {children}
-      {change.isError && <Failure error={change.error} />}
+      {change.isError && <Failure error={change.error} labels={labels} />}
       <Group {...(onClose === undefined ? {} : { justify: 'flex-end' })}>
         {onClose !== undefined && (
           <Button variant="default" onClick={onClose}>

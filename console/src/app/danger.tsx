@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import type { Once } from './once.ts';
+import type { Labels } from './field-errors.ts';
 import { Failure } from './states.tsx';
 import { wordsOf } from './words.ts';
 
@@ -15,17 +16,28 @@ interface AskProps {
   readonly opened: boolean;
   readonly busy: boolean;
   readonly error: unknown;
+  readonly labels?: Labels;
   readonly onYes: () => void;
   readonly onClose: () => void;
 }
 /** Asks for confirmation of an action that cannot be undone. */
-export const Ask = ({ title, text, yes, opened, busy, error, onYes, onClose }: AskProps): ReactNode => (
+export const Ask = ({
+  title,
+  text,
+  yes,
+  opened,
+  busy,
+  error,
+  labels,
+  onYes,
+  onClose,
+}: AskProps): ReactNode => (
   <Modal opened={opened} onClose={onClose} title={title} centered>
     <Stack>
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
         {text}
       </Text>
-      {error !== null && error !== undefined && <Failure error={error} />}
+      {error !== null && error !== undefined && <Failure error={error} labels={labels} />}
       <Group justify="flex-end">
         <Button variant="default" onClick={onClose} data-autofocus>
           {app('cancel')}

@@ -1,10 +1,12 @@
 /** The states every page shares: loading, empty and failed. */
-import { Component } from 'react';
+import { Component, useEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 import { Alert, Button, Center, Group, Loader, Stack, Text, Title } from '@mantine/core';
 import { CircleAlert } from 'lucide-react';
 import { Link } from 'wouter';
 import { OffhookError } from '@offhook/client';
+import { linesOf } from './field-errors.ts';
+import type { Labels } from './field-errors.ts';
 import { codeText, errorDetail, errorText } from './error-words.ts';
 import { LIVE_AGAIN } from './live.ts';
 import { wordsOf } from './words.ts';
@@ -21,21 +23,39 @@ interface FailureProps {
   readonly onRetry?: (() => void) | undefined;
   /** Beside older data: announced when a screen reader is idle, because one outage makes several. */
   readonly beside?: boolean;
+  /** Only for a form: its labels take the places of the names of the API. */
+  readonly labels?: Labels | undefined;
 }
 /** An error in the reader's language with the detail of the service, announced to a screen reader. */
-export function Failure({ error, onRetry, beside = false }: FailureProps): ReactNode {
+export function Failure({ error, onRetry, beside = false, labels }: FailureProps): ReactNode {
   const detail = errorDetail(error);
+  const lines = linesOf(error, labels ?? {}) ?? (detail === '' ? [] : [detail]);
+  const alert = useRef<HTMLDivElement>(null);
+  const inForm = labels !== undefined;
+  // A form can be longer than its dialog, and the error is at its end.
+  useEffect(() => {
+    if (inForm) alert.current?.scrollIntoView({ block: 'nearest' });
+  }, [inForm, error]);
   return (
     <Alert
+      ref={alert}
+      // With the buttons below it.
+      style={{ scrollMarginBottom: '4.5rem' }}
       role={beside ? 'status' : 'alert'}
       color="red"
       variant="light"
       icon={<CircleAlert size={18} aria-hidden />}
       title={errorText(error)}
       // A title alone has no space below it.
-      styles={detail === '' && !onRetry ? { title: { marginBottom: 0 }, message: { display: 'none' } } : {}}
+      styles={
+        lines.length === 0 && !onRetry ? { title: { marginBottom: 0 }, message: { display: 'none' } } : {}
+      }
     >
-      {detail !== '' && <Text size="sm">{detail}</Text>}
+      {lines.map((line) => (
+        <Text key={line} size="sm">
+          {line}
+        </Text>
+      ))}
       {onRetry && (
         <Button mt="xs" size="xs" variant="default" onClick={onRetry}>
           {t('try_again')}

@@ -5,6 +5,7 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { Connector, ConnectorEntry, EntryState } from '@offhook/contract/connectors.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { fieldsWith } from '../app/field-errors.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { Paged, Rows, Section, useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
@@ -43,9 +44,10 @@ function Retry({ connector, entry, onClose }: RetryProps): ReactNode {
     () => client.connectors.retryEntry(connector.id, entry.id, entry_id === '' ? {} : { entry_id }),
     { renews: [CONNECTORS], done: () => t('retry_begun'), onDone: onClose },
   );
+  const labels = { entry_id: t('found_id') };
   return (
     <Modal opened onClose={onClose} title={t('retry_title')} centered>
-      <ChangeForm change={retry} submit={t('retry')} onClose={onClose}>
+      <ChangeForm change={retry} submit={t('retry')} labels={labels} onClose={onClose}>
         {entry.words !== null && (
           <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
             {entry.words}
@@ -55,7 +57,7 @@ function Retry({ connector, entry, onClose }: RetryProps): ReactNode {
           {t(entry.state === 'uncertain' ? 'retry_uncertain' : 'retry_text', { system: connector.system })}
         </Text>
         <TextInput
-          label={t('found_id')}
+          {...fieldsWith(retry.error, labels)('entry_id')}
           description={t('found_hint')}
           value={found}
           maxLength={MOST_ID}

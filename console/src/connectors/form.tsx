@@ -6,6 +6,7 @@ import { useLocation } from 'wouter';
 import type { Connector, ConnectorFileInfo } from '@offhook/contract/connectors.ts';
 import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { errorAt, fieldsWith } from '../app/field-errors.ts';
 import { useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
 import { Read } from '../app/states.tsx';
@@ -29,13 +30,15 @@ interface SettingProps {
   readonly setting: Setting;
   /** True if the secret is stored; it stays while the field is empty. */
   readonly isSet: boolean;
+  readonly error: ReactNode;
   readonly value: string;
   readonly onChange: (value: string) => void;
 }
-function SettingField({ setting, isSet, value, onChange }: SettingProps): ReactNode {
+function SettingField({ setting, isSet, error, value, onChange }: SettingProps): ReactNode {
   const { text, secret, url, initial } = setting;
   const shared = {
     label: text,
+    error,
     value,
     maxLength: MOST.setting,
     onChange: (event: { readonly currentTarget: { readonly value: string } }) =>
@@ -64,15 +67,18 @@ function SettingField({ setting, isSet, value, onChange }: SettingProps): ReactN
 }
 
 interface FileProps {
+  readonly label: string;
+  readonly error: ReactNode;
   readonly files: readonly ConnectorFileInfo[];
   readonly file: ConnectorFileInfo | null;
   readonly onChange: (key: string | null) => void;
 }
-function FileSelect({ files, file, onChange }: FileProps): ReactNode {
+function FileSelect({ label, error, files, file, onChange }: FileProps): ReactNode {
   return (
     <>
       <Select
-        label={t('system')}
+        label={label}
+        error={error}
         placeholder={t('choose')}
         data={files.map(({ key, name, findings }) => ({
           value: key,
@@ -151,10 +157,22 @@ function Fields({ connector, files, onClose }: FieldsProps): ReactNode {
       },
     },
   );
+  const labels = {
+    file: t('system'),
+    title: t('name'),
+    ...Object.fromEntries(settings.map(({ name, text }) => [`settings.${name}`, text])),
+  };
+  const field = fieldsWith(change.error, labels);
   return (
-    <ChangeForm change={change} submit={t(connector === null ? 'create' : 'save')} onClose={onClose}>
+    <ChangeForm
+      change={change}
+      submit={t(connector === null ? 'create' : 'save')}
+      labels={labels}
+      onClose={onClose}
+    >
       {connector === null && (
         <FileSelect
+          {...field('file')}
           files={files}
           file={file}
           onChange={(next) => {
@@ -165,7 +183,7 @@ function Fields({ connector, files, onClose }: FieldsProps): ReactNode {
       )}
       {(connector !== null || file !== null) && (
         <TextInput
-          label={t('name')}
+          {...field('title')}
           placeholder={file?.name ?? ''}
           description={t('name_hint')}
           value={title}
@@ -178,6 +196,7 @@ function Fields({ connector, files, onClose }: FieldsProps): ReactNode {
           key={`${key}/${setting.name}`}
           setting={setting}
           isSet={connector?.secrets.includes(setting.name) ?? false}
+          error={errorAt(change.error, `settings.${setting.name}`)}
           value={typed[setting.name] ?? (setting.secret ? '' : known(setting))}
           onChange={(value) => setTyped((before) => ({ ...before, [setting.name]: value }))}
         />

@@ -62,13 +62,23 @@ export function settingsOf({ base, ca, filter, name, company, email, language, n
   };
 }
 
+const NAMES = ['base', 'filter', 'name', 'company', 'email', 'language', 'numbers', 'ca'] as const;
+const AROUND: ReadonlySet<string> = new Set(['base', 'filter', 'ca']);
+/** The field of the request with this setting. */
+const pathOf = (name: keyof LdapTexts): string => `ldap.${AROUND.has(name) ? '' : 'attributes.'}${name}`;
+/** Labels of the inputs by the fields of the request. */
+export const ldapLabels = (): Record<string, string> =>
+  Object.fromEntries(NAMES.map((name) => [pathOf(name), t(`source_${name}`)]));
+
 interface FieldsProps {
   readonly texts: LdapTexts;
+  readonly errorAt: (path: string) => ReactNode;
   readonly onChange: (texts: LdapTexts) => void;
 }
-export function LdapFields({ texts, onChange }: FieldsProps): ReactNode {
+export function LdapFields({ texts, errorAt, onChange }: FieldsProps): ReactNode {
   const field = (name: keyof LdapTexts, maxLength: number) => ({
     label: t(`source_${name}`),
+    error: errorAt(pathOf(name)),
     value: texts[name],
     maxLength,
     spellCheck: false,

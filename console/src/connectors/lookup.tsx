@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Anchor, Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import type { Connector } from '@offhook/contract/connectors.ts';
+import { fieldsWith } from '../app/field-errors.ts';
 import { Section, useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
@@ -18,6 +19,7 @@ export function NumberTrial({ connector: { id, system } }: { readonly connector:
   const trial = useChange(() => client.connectors.lookup({ number }), { renews: [CONNECTORS] });
   const found = trial.data?.matches.find((one) => one.connector === id);
   const why = trial.data?.e164 === null ? t('no_e164') : (found?.words ?? null);
+  const labels = { number: t('number') };
   return (
     <Section title={t('lookup')} text={t('lookup_text', { system })}>
       <form
@@ -29,7 +31,7 @@ export function NumberTrial({ connector: { id, system } }: { readonly connector:
         <Group align="flex-end" gap="sm">
           <TextInput
             type="tel"
-            label={t('number')}
+            {...fieldsWith(trial.error, labels)('number')}
             required
             maxLength={64}
             value={number}
@@ -58,7 +60,7 @@ export function NumberTrial({ connector: { id, system } }: { readonly connector:
           </div>
         ))}
       </Stack>
-      {trial.error !== null && <Failure error={trial.error} />}
+      {trial.error !== null && <Failure error={trial.error} labels={labels} />}
     </Section>
   );
 }

@@ -18,13 +18,14 @@ import { Plus } from 'lucide-react';
 import type { PhonebookSource } from '@offhook/contract/phonebook-sources.ts';
 import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { errorAt, fieldsWith } from '../app/field-errors.ts';
 import { Danger } from '../app/danger.tsx';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { Rows, Section, useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { wordsOf } from '../app/words.ts';
-import { LdapFields, settingsOf, textsOf } from './ldap-fields.tsx';
+import { LdapFields, ldapLabels, settingsOf, textsOf } from './ldap-fields.tsx';
 import { FOLLOW_MS } from './parts.tsx';
 
 const t = wordsOf('connectors');
@@ -63,9 +64,23 @@ function SourceForm({ source, onClose }: FormProps): ReactNode {
       onDone: onClose,
     },
   );
+  const labels = {
+    title: t('name'),
+    address: t(kind === 'ldap' ? 'source_server' : 'source_address'),
+    username: t('source_user'),
+    password: t('source_password'),
+    enabled: t('enabled'),
+    ...(kind === 'ldap' && ldapLabels()),
+  };
+  const field = fieldsWith(change.error, labels);
   return (
     <Modal opened onClose={onClose} title={t(source === null ? 'new_source' : 'change_source')} size="lg">
-      <ChangeForm change={change} submit={t(source === null ? 'create_source' : 'save')} onClose={onClose}>
+      <ChangeForm
+        change={change}
+        submit={t(source === null ? 'create_source' : 'save')}
+        labels={labels}
+        onClose={onClose}
+      >
         {source === null && (
           <SegmentedControl
             aria-label={t('source_kind')}
@@ -75,7 +90,7 @@ function SourceForm({ source, onClose }: FormProps): ReactNode {
           />
         )}
         <TextInput
-          label={t('name')}
+          {...field('title')}
           value={title}
           maxLength={MOST.title}
           onChange={(event) => setTitle(event.currentTarget.value)}
@@ -83,7 +98,7 @@ function SourceForm({ source, onClose }: FormProps): ReactNode {
           required
         />
         <TextInput
-          label={t(kind === 'ldap' ? 'source_server' : 'source_address')}
+          {...field('address')}
           description={t(kind === 'ldap' ? 'source_ldap_hint' : 'source_address_hint')}
           placeholder={
             kind === 'ldap' ? 'ldaps://ldap.example.com' : 'https://dav.example.com/anna/contacts/'
@@ -94,16 +109,18 @@ function SourceForm({ source, onClose }: FormProps): ReactNode {
           onChange={(event) => setAddress(event.currentTarget.value)}
           required
         />
-        {kind === 'ldap' && <LdapFields texts={ldap} onChange={setLdap} />}
+        {kind === 'ldap' && (
+          <LdapFields texts={ldap} errorAt={(path) => errorAt(change.error, path)} onChange={setLdap} />
+        )}
         <TextInput
-          label={t('source_user')}
+          {...field('username')}
           value={username}
           maxLength={MOST.username}
           autoComplete="off"
           onChange={(event) => setUsername(event.currentTarget.value)}
         />
         <PasswordInput
-          label={t('source_password')}
+          {...field('password')}
           description={t(source?.has_password === true ? 'secret_set' : 'secret_hint')}
           value={password}
           maxLength={MOST.password}
@@ -112,7 +129,7 @@ function SourceForm({ source, onClose }: FormProps): ReactNode {
         />
         {source !== null && (
           <Switch
-            label={t('enabled')}
+            {...field('enabled')}
             checked={enabled}
             onChange={(event) => setEnabled(event.currentTarget.checked)}
           />

@@ -21,6 +21,7 @@ import type { Customer } from '@offhook/contract/phonebook.ts';
 import { QuietIcon } from '../app/quiet-icon.ts';
 import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { errorAt, fieldsWith } from '../app/field-errors.ts';
 import { useChange } from '../app/page-parts.tsx';
 import { contactsQuery } from '../app/queries.ts';
 import { useClient, useMay } from '../app/session.tsx';
@@ -37,12 +38,46 @@ const marks = wordsOf('customer');
 const MOST = { name: 120, label: 40, number: 40, numbers: 20, emails: 10, note: 2_000 };
 /** Props of an input that shows a value of a connected system. */
 const FIXED = { readOnly: true, variant: 'filled' } as const;
+interface NameProps {
+  readonly customer: Customer | null;
+  readonly fields: FormFields;
+  readonly field: (name: 'name' | 'company') => { readonly label: string; readonly error: ReactNode };
+  readonly onChange: (more: Partial<FormFields>) => void;
+}
+function NameFields({ customer, fields, field, onChange }: NameProps): ReactNode {
+  return (
+    <Group grow align="flex-start" preventGrowOverflow={false}>
+      <TextInput
+        {...field('name')}
+        value={fields.name}
+        maxLength={MOST.name}
+        onChange={(event) => onChange({ name: event.currentTarget.value })}
+        miw={200}
+        data-autofocus
+        required
+        {...(isFixed(customer, 'name') && FIXED)}
+      />
+      {fields.kind === 'person' && (
+        <TextInput
+          {...field('company')}
+          value={fields.company}
+          maxLength={MOST.name}
+          onChange={(event) => onChange({ company: event.currentTarget.value })}
+          miw={200}
+          {...(isFixed(customer, 'company') && FIXED)}
+        />
+      )}
+    </Group>
+  );
+}
 interface NumbersProps {
   readonly rows: readonly NumberRow[];
   readonly fixed: boolean;
+  /** Error at the n-th number that is sent: rows without a number are not. */
+  readonly errorAt: (part: string) => ReactNode;
   readonly onChange: (rows: readonly NumberRow[]) => void;
 }
-function NumberFields({ rows, fixed, onChange }: NumbersProps): ReactNode {
+function NumberFields({ rows, fixed, errorAt, onChange }: NumbersProps): ReactNode {
   const change = (key: number, fields: Partial<NumberRow>): void =>
     onChange(rows.map((row) => (row.key === key ? { ...row, ...fields } : row)));
   const add = (): void =>
@@ -52,6 +87,8 @@ function NumberFields({ rows, fixed, onChange }: NumbersProps): ReactNode {
       <Stack gap="xs">
         {rows.map(({ key, number, label }, index) => {
           const n = index + 1;
+          const sent = rows.slice(0, index).filter((row) => row.number.trim() !== '').length;
+          const at = (part: string): ReactNode => number.trim() !== '' && errorAt(`${sent}.${part}`);
           return (
             <div key={key} className={styles.numberRow}>
               <TextInput
@@ -60,6 +97,7 @@ function NumberFields({ rows, fixed, onChange }: NumbersProps): ReactNode {
                 placeholder={t('number_example')}
                 value={number}
                 maxLength={MOST.number}
+                error={at('number')}
                 onChange={(event) => change(key, { number: event.currentTarget.value })}
                 {...(fixed && FIXED)}
               />
@@ -68,6 +106,7 @@ function NumberFields({ rows, fixed, onChange }: NumbersProps): ReactNode {
                 placeholder={t('label_example')}
                 value={label}
                 maxLength={MOST.label}
+                error={at('label')}
                 onChange={(event) => change(key, { label: event.currentTarget.value })}
                 {...(fixed && FIXED)}
               />
@@ -98,10 +137,12 @@ function NumberFields({ rows, fixed, onChange }: NumbersProps): ReactNode {
 }
 
 interface OwnerProps {
+  readonly label: string;
+  readonly error: ReactNode;
   readonly value: string | null;
   readonly onChange: (owner: string | null) => void;
 }
-function OwnerSelect({ value, onChange }: OwnerProps): ReactNode {
+function OwnerSelect({ label, error, value, onChange }: OwnerProps): ReactNode {
   const client = useClient();
   const contacts = useQuery(contactsQuery(client));
   const people = contacts.data?.contacts ?? [];
@@ -111,7 +152,8 @@ function OwnerSelect({ value, onChange }: OwnerProps): ReactNode {
     data.unshift({ value, label: value });
   return (
     <Select
-      label={t('owner')}
+      label={label}
+      error={error}
       description={t('owner_hint')}
       placeholder={t('nobody')}
       data={data}
@@ -130,10 +172,14 @@ function OwnerSelect({ value, onChange }: OwnerProps): ReactNode {
 /** Languages with prompts of the engine, and those of the console; another one of the customer stays. */
 const LANGUAGES = ['de', 'en', 'es', 'fr', 'it', 'ru', 'tr'];
 function LanguageSelect({
+  label,
+  error,
   value,
   fixed,
   onChange,
 }: {
+  readonly label: string;
+  readonly error: ReactNode;
   readonly value: string;
   readonly fixed: boolean;
   readonly onChange: (language: string) => void;
@@ -141,7 +187,8 @@ function LanguageSelect({
   const names = new Intl.DisplayNames([spoken()], { type: 'language' });
   return (
     <Select
-      label={marks('language')}
+      label={label}
+      error={error}
       placeholder={marks('language_default')}
       clearable
       data={[...new Set([...LANGUAGES, ...(value === '' ? [] : [value])])].map((code) => ({
@@ -199,6 +246,18 @@ const Merged = (): ReactNode => (
     {t('merged')}
   </Text>
 );
+const labelsOf = () => ({
+  name: t('name'),
+  company: t('company'),
+  numbers: t('numbers'),
+  emails: t('emails'),
+  owner: t('owner'),
+  language: marks('language'),
+  note: t('note'),
+  vip: marks('vip'),
+  blocked: marks('blocked'),
+  shared: t('shared'),
+});
 interface FormProps {
   /** Null creates a customer. */
   readonly customer: Customer | null;
@@ -249,9 +308,16 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
       onDone: onClose,
     },
   );
+  const labels = labelsOf();
+  const field = fieldsWith(change.error, labels);
   return (
     <Modal opened onClose={onClose} title={t(customer === null ? 'new' : 'edit_title')} size="lg">
-      <ChangeForm change={change} submit={t(customer === null ? 'create' : 'save')} onClose={onClose}>
+      <ChangeForm
+        change={change}
+        submit={t(customer === null ? 'create' : 'save')}
+        labels={labels}
+        onClose={onClose}
+      >
         {hint !== null && <Text size="sm">{t(hint)}</Text>}
         <SegmentedControl
           aria-label={t('kind')}
@@ -263,31 +329,15 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
             { value: 'company', label: t('kind_company') },
           ]}
         />
-        <Group grow align="flex-start" preventGrowOverflow={false}>
-          <TextInput
-            label={t('name')}
-            value={fields.name}
-            maxLength={MOST.name}
-            onChange={(event) => set({ name: event.currentTarget.value })}
-            miw={200}
-            data-autofocus
-            required
-            {...fixedOf('name')}
-          />
-          {fields.kind === 'person' && (
-            <TextInput
-              label={t('company')}
-              value={fields.company}
-              maxLength={MOST.name}
-              onChange={(event) => set({ company: event.currentTarget.value })}
-              miw={200}
-              {...fixedOf('company')}
-            />
-          )}
-        </Group>
-        <NumberFields rows={numbers} fixed={isFixed(customer, 'numbers')} onChange={setNumbers} />
+        <NameFields customer={customer} fields={fields} field={field} onChange={set} />
+        <NumberFields
+          rows={numbers}
+          fixed={isFixed(customer, 'numbers')}
+          errorAt={(part) => errorAt(change.error, `numbers.${part}`)}
+          onChange={setNumbers}
+        />
         <TagsInput
-          label={t('emails')}
+          {...field('emails')}
           description={t('emails_hint')}
           value={fields.emails}
           onChange={(emails) => set({ emails })}
@@ -296,14 +346,15 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
           inputMode="email"
           {...fixedOf('emails')}
         />
-        <OwnerSelect value={fields.owner} onChange={(owner) => set({ owner })} />
+        <OwnerSelect {...field('owner')} value={fields.owner} onChange={(owner) => set({ owner })} />
         <LanguageSelect
+          {...field('language')}
           value={fields.language}
           fixed={isFixed(customer, 'language')}
           onChange={(language) => set({ language })}
         />
         <Textarea
-          label={t('note')}
+          {...field('note')}
           value={fields.note}
           maxLength={MOST.note}
           onChange={(event) => set({ note: event.currentTarget.value })}

@@ -5,6 +5,7 @@ import { Button, Group, Select, Table, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { Client } from '@offhook/client';
 import { CallerRule } from '@offhook/contract/caller-rules.ts';
+import { fieldsWith } from '../app/field-errors.ts';
 import { Ago, Rows, Section, useChange } from '../app/page-parts.tsx';
 import { useClient, useMay } from '../app/session.tsx';
 import { Failure, Read } from '../app/states.tsx';
@@ -39,6 +40,13 @@ function NewRule(): ReactNode {
       },
     },
   );
+  const labels = {
+    action: t('rule_action'),
+    match: t('rule_match'),
+    number: t('rule_value'),
+    note: t('rule_note'),
+  };
+  const field = fieldsWith(create.error, labels);
   return (
     <form
       onSubmit={(event) => {
@@ -48,7 +56,7 @@ function NewRule(): ReactNode {
     >
       <Group align="end" mb="md">
         <Select
-          label={t('rule_action')}
+          {...field('action')}
           data={[
             { value: 'block', label: t('rule_block') },
             { value: 'allow', label: t('rule_allow') },
@@ -58,7 +66,7 @@ function NewRule(): ReactNode {
           w={130}
         />
         <Select
-          label={t('rule_match')}
+          {...field('match')}
           data={MATCHES.map((value) => ({ value, label: t(`rule_${value}`) }))}
           value={match}
           onChange={(value) => setMatch(MATCHES.find((one) => one === value) ?? 'number')}
@@ -66,7 +74,7 @@ function NewRule(): ReactNode {
         />
         {match !== 'anonymous' && (
           <TextInput
-            label={t('rule_value')}
+            {...field('number')}
             inputMode="tel"
             maxLength={64}
             value={number}
@@ -75,7 +83,7 @@ function NewRule(): ReactNode {
           />
         )}
         <TextInput
-          label={t('rule_note')}
+          {...field('note')}
           maxLength={200}
           value={note}
           onChange={(event) => setNote(event.currentTarget.value)}
@@ -84,7 +92,7 @@ function NewRule(): ReactNode {
           {t('rule_add')}
         </Button>
       </Group>
-      {create.error !== null && <Failure error={create.error} />}
+      {create.error !== null && <Failure error={create.error} labels={labels} />}
     </form>
   );
 }

@@ -19,6 +19,7 @@ import { Link } from 'wouter';
 import type { Callback, CloseCallback } from '@offhook/contract/callbacks.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useChanges } from '../app/changes.ts';
+import { fieldsWith } from '../app/field-errors.ts';
 import { formatDateTime } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { contactsQuery, readAgain } from '../app/queries.ts';
@@ -54,11 +55,13 @@ function CloseDialog({ one, onClose }: { readonly one: Callback; readonly onClos
       onClose();
     },
   });
+  const labels = { reason: t('callback_reason'), note: t('callback_note') };
+  const field = fieldsWith(close.error, labels);
   return (
     <Modal opened onClose={onClose} title={t('callback_close')} centered>
-      <ChangeForm change={close} submit={t('callback_close_do')} onClose={onClose}>
+      <ChangeForm change={close} submit={t('callback_close_do')} labels={labels} onClose={onClose}>
         <NativeSelect
-          label={t('callback_reason')}
+          {...field('reason')}
           value={reason}
           onChange={({ currentTarget }) => setReason(REASONS.find((one) => one === currentTarget.value)!)}
           data={REASONS.map((value) => ({
@@ -67,7 +70,7 @@ function CloseDialog({ one, onClose }: { readonly one: Callback; readonly onClos
           }))}
         />
         <Textarea
-          label={t('callback_note')}
+          {...field('note')}
           value={note}
           maxLength={500}
           autosize

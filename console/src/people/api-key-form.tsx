@@ -15,6 +15,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ApiKey, Scope } from '@offhook/contract/keys.ts';
 import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { errorAt, fieldsWith } from '../app/field-errors.ts';
 import { useClient } from '../app/session.tsx';
 import { fromLocal, toLocal } from '../app/local-time.ts';
 import { useChange } from '../app/page-parts.tsx';
@@ -118,11 +119,24 @@ export function ApiKeyForm({ apiKey, onMade, onClose }: FormProps): ReactNode {
       },
     },
   );
+  const labels = {
+    name: t('name'),
+    scopes: t('scopes'),
+    queues: t('which_queues'),
+    extensions: t('which_extensions'),
+    expires_at: t('expires'),
+  };
+  const field = fieldsWith(change.error, labels);
   return (
     <Modal opened onClose={onClose} title={t(apiKey === null ? 'new_key' : 'change_key')} size="lg">
-      <ChangeForm change={change} submit={apiKey === null ? t('make_key') : t('save')} onClose={onClose}>
+      <ChangeForm
+        change={change}
+        submit={apiKey === null ? t('make_key') : t('save')}
+        labels={labels}
+        onClose={onClose}
+      >
         <TextInput
-          label={t('name')}
+          {...field('name')}
           description={t('key_name_hint')}
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
@@ -130,7 +144,7 @@ export function ApiKeyForm({ apiKey, onMade, onClose }: FormProps): ReactNode {
           required
         />
         <Checkbox.Group
-          label={t('scopes')}
+          {...field('scopes')}
           description={t('scopes_hint')}
           value={[...scopes]}
           onChange={setScopes}
@@ -143,7 +157,7 @@ export function ApiKeyForm({ apiKey, onMade, onClose }: FormProps): ReactNode {
           </SimpleGrid>
         </Checkbox.Group>
         <Reach
-          label={t('which_queues')}
+          label={labels.queues}
           all={t('all_queues')}
           some={t('some_queues')}
           value={queues}
@@ -152,6 +166,7 @@ export function ApiKeyForm({ apiKey, onMade, onClose }: FormProps): ReactNode {
           {(value, onChange) => (
             <MultiSelect
               aria-label={t('some_queues')}
+              error={errorAt(change.error, 'queues')}
               placeholder={value.length === 0 ? t('choose') : ''}
               data={known.data?.queues.map((q) => ({ value: q.name, label: q.title })) ?? value}
               value={value}
@@ -161,7 +176,7 @@ export function ApiKeyForm({ apiKey, onMade, onClose }: FormProps): ReactNode {
           )}
         </Reach>
         <Reach
-          label={t('which_extensions')}
+          label={labels.extensions}
           all={t('all_extensions')}
           some={t('some_extensions')}
           value={extensions}
@@ -170,6 +185,7 @@ export function ApiKeyForm({ apiKey, onMade, onClose }: FormProps): ReactNode {
           {(value, onChange) => (
             <TagsInput
               aria-label={t('some_extensions')}
+              error={errorAt(change.error, 'extensions')}
               placeholder={t('type_and_enter')}
               value={value}
               onChange={onChange}
@@ -179,7 +195,7 @@ export function ApiKeyForm({ apiKey, onMade, onClose }: FormProps): ReactNode {
         </Reach>
         <TextInput
           type="datetime-local"
-          label={t('expires')}
+          {...field('expires_at')}
           description={t('expires_hint')}
           value={expires}
           onChange={(event) => setExpires(event.currentTarget.value)}

@@ -18,6 +18,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Plus, Trash2 } from 'lucide-react';
 import type { CallSettings } from '@offhook/contract/call-settings.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { errorAt, fieldsWith } from '../app/field-errors.ts';
 import { useClient } from '../app/session.tsx';
 import { Read } from '../app/states.tsx';
 import { Rows, Section, useChange } from '../app/page-parts.tsx';
@@ -83,9 +84,11 @@ function Allowed({
 }
 function Prefixes({
   prefixes,
+  error,
   onChange,
 }: {
   readonly prefixes: readonly Prefix[];
+  readonly error: unknown;
   readonly onChange: (prefixes: Prefix[]) => void;
 }): ReactNode {
   const [shown, setShown] = useState(ROWS);
@@ -104,6 +107,7 @@ function Prefixes({
           <Group component="li" key={i} gap="xs" wrap="nowrap">
             <TextInput
               aria-label={t('prefix_n', { n: i + 1 })}
+              error={errorAt(error, `prefixes.${i}.prefix`)}
               value={row.prefix}
               onChange={(event) => set(i, { ...row, prefix: event.currentTarget.value })}
               w={{ base: 96, sm: 150 }}
@@ -157,9 +161,20 @@ function Form({ settings }: { readonly settings: CallSettings }): ReactNode {
     done: () => t('saved'),
   });
   const set = (part: Partial<CallSettings>): void => setWanted((before) => ({ ...before, ...part }));
+  const labels = {
+    enabled: t('calls_enabled'),
+    allowed: t('allowed'),
+    per_minute: t('per_minute'),
+    per_day: t('per_day'),
+    countries_per_day: t('countries_per_day'),
+    caller_ids: t('caller_ids'),
+    emergency: t('emergency'),
+    prefixes: t('prefixes'),
+  };
+  const field = fieldsWith(change.error, labels);
   const limit = (name: 'per_minute' | 'per_day' | 'countries_per_day'): ReactNode => (
     <NumberInput
-      label={t(name)}
+      {...field(name)}
       value={wanted[name]}
       onChange={(value) => set({ [name]: Number(value) })}
       allowDecimal={false}
@@ -168,9 +183,9 @@ function Form({ settings }: { readonly settings: CallSettings }): ReactNode {
     />
   );
   return (
-    <ChangeForm change={change} submit={t('save')}>
+    <ChangeForm change={change} submit={t('save')} labels={labels}>
       <Switch
-        label={t('calls_enabled')}
+        {...field('enabled')}
         description={t('calls_enabled_hint')}
         checked={wanted.enabled}
         onChange={(event) => set({ enabled: event.currentTarget.checked })}
@@ -187,20 +202,20 @@ function Form({ settings }: { readonly settings: CallSettings }): ReactNode {
         {limit('countries_per_day')}
       </Group>
       <TagsInput
-        label={t('caller_ids')}
+        {...field('caller_ids')}
         description={t('caller_ids_hint')}
         value={wanted.caller_ids}
         onChange={(caller_ids) => set({ caller_ids })}
         splitChars={[',', ' ']}
       />
       <TagsInput
-        label={t('emergency')}
+        {...field('emergency')}
         description={t('emergency_hint')}
         value={wanted.emergency}
         onChange={(emergency) => set({ emergency })}
         splitChars={[',', ' ']}
       />
-      <Prefixes prefixes={wanted.prefixes} onChange={(prefixes) => set({ prefixes })} />
+      <Prefixes prefixes={wanted.prefixes} error={change.error} onChange={(prefixes) => set({ prefixes })} />
     </ChangeForm>
   );
 }

@@ -8,6 +8,7 @@ import type { PathCheckReply, PathResult } from '@offhook/contract/path-check.ts
 import { CopyButton } from '../app/copy.ts';
 import { saveFile } from '../admin/save-file.ts';
 import { useChanges } from '../app/changes.ts';
+import { fieldsWith } from '../app/field-errors.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { Ago, Mark, PageHead, Section, useChange } from '../app/page-parts.tsx';
@@ -167,6 +168,7 @@ function FromElsewhere(): ReactNode {
     mutationFn: (name: string) => client.pathCheck.pass({ host: name === '' ? null : name }),
     onSuccess: ({ pass }) => saveFile('pass.json', 'application/json', JSON.stringify(pass, null, 2)),
   });
+  const labels = { host: t('host') };
   return (
     <Section title={t('elsewhere')} text={t('elsewhere_text')}>
       <form
@@ -177,7 +179,7 @@ function FromElsewhere(): ReactNode {
       >
         <Group align="flex-end" gap="sm">
           <TextInput
-            label={t('host')}
+            {...fieldsWith(create.error, labels)('host')}
             description={t('host_hint')}
             value={host}
             maxLength={253}
@@ -195,7 +197,7 @@ function FromElsewhere(): ReactNode {
           </Button>
         </Group>
       </form>
-      {create.isError && <Failure error={create.error} />}
+      {create.isError && <Failure error={create.error} labels={labels} />}
       {create.isSuccess && create.data !== undefined && (
         <Stack gap="xs" mt="md" role="status">
           <Text size="sm">{t('pass_made')}</Text>

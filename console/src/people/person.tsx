@@ -8,6 +8,7 @@ import { AppSignIn } from '../account/app-sign-in.tsx';
 import { DeviceTable } from '../account/devices.tsx';
 import { Danger } from '../app/danger.tsx';
 import { ChangeForm } from '../app/change-form.tsx';
+import { fieldsWith } from '../app/field-errors.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Read, isMissing } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
@@ -37,6 +38,7 @@ function NewPassword({ person }: { readonly person: SignInPerson }): ReactNode {
       done: () => t('password_set'),
     },
   );
+  const labels = { password: t('password') };
   const open = (): void => {
     change.reset();
     setOpened(true);
@@ -47,7 +49,12 @@ function NewPassword({ person }: { readonly person: SignInPerson }): ReactNode {
         {t('new_password')}
       </Button>
       <Modal opened={opened} onClose={() => setOpened(false)} title={t('new_password')} centered>
-        <ChangeForm change={change} submit={t('set_password')} onClose={() => setOpened(false)}>
+        <ChangeForm
+          change={change}
+          submit={t('set_password')}
+          labels={labels}
+          onClose={() => setOpened(false)}
+        >
           <Text size="sm">{t('new_password_text', { name: person.name })}</Text>
           <SegmentedControl
             value={how}
@@ -59,7 +66,7 @@ function NewPassword({ person }: { readonly person: SignInPerson }): ReactNode {
           />
           {how === 'typed' && (
             <PasswordInput
-              label={t('password')}
+              {...fieldsWith(change.error, labels)('password')}
               description={t('password_rule')}
               autoComplete="new-password"
               value={typed}

@@ -4,6 +4,7 @@ import { Anchor, Code, NativeSelect, Switch, Text, TextInput } from '@mantine/co
 import { useQuery } from '@tanstack/react-query';
 import type { ConsoleSettingsReply, SecondFactorLevel } from '@offhook/contract/console-settings.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { fieldsWith } from '../app/field-errors.ts';
 import { consoleSettingsQuery } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
 import { Read } from '../app/states.tsx';
@@ -39,10 +40,16 @@ function ConsoleForm({ settings }: { readonly settings: ConsoleSettingsReply['se
       }),
     { renews: ['console-settings'], done: () => t('saved') },
   );
+  const labels = {
+    crm_link: t('crm_link'),
+    confirm_supervision: t('confirm_supervision'),
+    second_factor: t('second_factor'),
+  };
+  const field = fieldsWith(change.error, labels);
   return (
-    <ChangeForm change={change} submit={t('save')} maw={760}>
+    <ChangeForm change={change} submit={t('save')} labels={labels} maw={760}>
       <TextInput
-        label={t('crm_link')}
+        {...field('crm_link')}
         description={t('crm_link_hint')}
         placeholder="https://crm.example.com/search?phone={number}"
         inputMode="url"
@@ -55,13 +62,13 @@ function ConsoleForm({ settings }: { readonly settings: ConsoleSettingsReply['se
         </Text>
       )}
       <Switch
-        label={t('confirm_supervision')}
+        {...field('confirm_supervision')}
         description={t('confirm_supervision_hint')}
         checked={confirm}
         onChange={(event) => setConfirm(event.currentTarget.checked)}
       />
       <NativeSelect
-        label={t('second_factor')}
+        {...field('second_factor')}
         description={t('second_factor_hint')}
         value={factor}
         onChange={(event) => setFactor(event.currentTarget.value as SecondFactorLevel)}

@@ -7,6 +7,7 @@ import type { TopicNoun } from '@offhook/contract/stream.ts';
 import type { Webhook } from '@offhook/contract/webhooks.ts';
 import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { fieldsWith } from '../app/field-errors.ts';
 import { useClient } from '../app/session.tsx';
 import { useChange } from '../app/page-parts.tsx';
 import { wordsOf } from '../app/words.ts';
@@ -67,11 +68,23 @@ export function WebhookForm({ webhook, onMade, onClose }: FormProps): ReactNode 
       },
     },
   );
+  const labels = {
+    url: t('address'),
+    description: t('description'),
+    topics: t('topics'),
+    types: t('event_types'),
+  };
+  const field = fieldsWith(change.error, labels);
   return (
     <Modal opened onClose={onClose} title={t(webhook === null ? 'new_webhook' : 'change_webhook')} size="lg">
-      <ChangeForm change={change} submit={webhook === null ? t('make_webhook') : t('save')} onClose={onClose}>
+      <ChangeForm
+        change={change}
+        submit={webhook === null ? t('make_webhook') : t('save')}
+        labels={labels}
+        onClose={onClose}
+      >
         <TextInput
-          label={t('address')}
+          {...field('url')}
           description={t('address_hint')}
           placeholder="https://crm.example.com/offhook"
           inputMode="url"
@@ -81,12 +94,12 @@ export function WebhookForm({ webhook, onMade, onClose }: FormProps): ReactNode 
           required
         />
         <TextInput
-          label={t('description')}
+          {...field('description')}
           value={description}
           onChange={(event) => setDescription(event.currentTarget.value)}
         />
         <TagsInput
-          label={t('topics')}
+          {...field('topics')}
           description={t('topics_hint')}
           placeholder={t('type_and_enter')}
           data={TOPICS}
@@ -96,7 +109,7 @@ export function WebhookForm({ webhook, onMade, onClose }: FormProps): ReactNode 
           withAsterisk
         />
         <MultiSelect
-          label={t('event_types')}
+          {...field('types')}
           description={t('event_types_hint')}
           placeholder={types.length === 0 ? t('every_type') : ''}
           data={known.data ?? types}

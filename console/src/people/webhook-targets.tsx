@@ -4,6 +4,7 @@ import { Button, Group, Stack, TagsInput, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { WebhookSettingsReply } from '@offhook/contract/webhooks.ts';
 import { Ask } from '../app/danger.tsx';
+import { fieldsWith } from '../app/field-errors.ts';
 import { useClient } from '../app/session.tsx';
 import { Read } from '../app/states.tsx';
 import { useFields } from '../app/use-fields.ts';
@@ -28,6 +29,7 @@ function TargetsForm({ settings }: { readonly settings: WebhookSettingsReply['se
   });
   const added = targets.filter((one) => !private_targets.includes(one));
   const removed = private_targets.filter((one) => !targets.includes(one));
+  const labels = { private_targets: t('private_targets') };
   return (
     <form
       onSubmit={(event) => {
@@ -38,7 +40,7 @@ function TargetsForm({ settings }: { readonly settings: WebhookSettingsReply['se
     >
       <Stack maw={760}>
         <TagsInput
-          label={t('private_targets')}
+          {...fieldsWith(change.error, labels)('private_targets')}
           description={t('private_targets_hint')}
           placeholder="10.1.0.0/16"
           value={targets}
@@ -65,6 +67,7 @@ function TargetsForm({ settings }: { readonly settings: WebhookSettingsReply['se
         opened={asked}
         busy={change.isPending}
         error={change.error}
+        labels={labels}
         onYes={() => change.mutate(undefined)}
         onClose={() => setAsked(false)}
       />

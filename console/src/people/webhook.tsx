@@ -7,6 +7,7 @@ import type { Client } from '@offhook/client';
 import type { Webhook, WebhookTested } from '@offhook/contract/webhooks.ts';
 import { Danger } from '../app/danger.tsx';
 import { ChangeForm } from '../app/change-form.tsx';
+import { fieldsWith } from '../app/field-errors.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading, Missing, isMissing } from '../app/states.tsx';
@@ -37,6 +38,8 @@ function Replay({ webhook }: { readonly webhook: Webhook }): ReactNode {
     done: () => t('replay_begun'),
     onDone: () => setOpened(false),
   });
+  const labels = { from: t('from_seq'), to: t('to_seq') };
+  const field = fieldsWith(replay.error, labels);
   return (
     <>
       <Button
@@ -50,11 +53,11 @@ function Replay({ webhook }: { readonly webhook: Webhook }): ReactNode {
         {t('send_again')}
       </Button>
       <Modal opened={opened} onClose={() => setOpened(false)} title={t('send_again')} centered>
-        <ChangeForm change={replay} submit={t('send_again')} onClose={() => setOpened(false)}>
+        <ChangeForm change={replay} submit={t('send_again')} labels={labels} onClose={() => setOpened(false)}>
           <Text size="sm">{t('send_again_text')}</Text>
           <Group grow>
-            <NumberInput label={t('from_seq')} value={from} onChange={setFrom} data-autofocus required />
-            <NumberInput label={t('to_seq')} value={to} onChange={setTo} required />
+            <NumberInput {...field('from')} value={from} onChange={setFrom} data-autofocus required />
+            <NumberInput {...field('to')} value={to} onChange={setTo} required />
           </Group>
         </ChangeForm>
       </Modal>

@@ -4,6 +4,7 @@ import { Button, Group, NativeSelect, Popover, Stack, Text, TextInput } from '@m
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { OwnPresence } from '@offhook/contract/presence.ts';
 import { useDraft } from '../app/draft.ts';
+import { fieldsWith } from '../app/field-errors.ts';
 import { formatDateTime } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
 import { useOnce } from '../app/once.ts';
@@ -103,6 +104,8 @@ function Fields({ said, onDone }: { readonly said: OwnPresence; readonly onDone:
   const nothing = personal === 'not_set' && text === '';
   const expires_at = nothing ? null : endOf(end, other, serverNow());
   const past = expires_at !== null && Date.parse(expires_at) <= serverNow();
+  const labels = { personal: t('says'), note: t('note'), expires_at: t('ends') };
+  const field = fieldsWith(saying.error, labels);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (!past) saying.mutate({ personal, note: text === '' ? null : text, expires_at });
@@ -112,7 +115,7 @@ function Fields({ said, onDone }: { readonly said: OwnPresence; readonly onDone:
       <Stack gap="sm">
         <Text fw={650}>{t('title')}</Text>
         <NativeSelect
-          label={t('says')}
+          {...field('personal')}
           description={personal === 'dnd' ? t('dnd_hint') : t('from_calls')}
           value={personal}
           onChange={(event) => setPersonal(event.currentTarget.value as Personal)}
@@ -120,7 +123,7 @@ function Fields({ said, onDone }: { readonly said: OwnPresence; readonly onDone:
           data-autofocus
         />
         <TextInput
-          label={t('note')}
+          {...field('note')}
           placeholder={t('note_placeholder')}
           value={note}
           maxLength={140}
@@ -131,7 +134,7 @@ function Fields({ said, onDone }: { readonly said: OwnPresence; readonly onDone:
         />
         {!nothing && (
           <NativeSelect
-            label={t('ends')}
+            {...field('expires_at')}
             value={end}
             onChange={(event) => setEnd(event.currentTarget.value as End)}
             data={ENDS.map((value) => ({ value, label: labelOf(value) }))}
@@ -152,7 +155,7 @@ function Fields({ said, onDone }: { readonly said: OwnPresence; readonly onDone:
             {t('until', { time: formatDateTime(expires_at) })}
           </Text>
         )}
-        {saying.isError && <Failure error={saying.error} />}
+        {saying.isError && <Failure error={saying.error} labels={labels} />}
         <Group justify="flex-end" wrap="nowrap">
           {(said.personal !== 'not_set' || said.note !== null) && (
             <Button variant="default" mr="auto" onClick={() => saying.mutate({ personal: 'not_set' })}>

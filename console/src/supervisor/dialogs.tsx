@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { Modal, NativeSelect, NumberInput, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { ChangeForm } from '../app/change-form.tsx';
+import type { Labels } from '../app/field-errors.ts';
 import { useTopic } from '../app/live.ts';
 import { useOnce } from '../app/once.ts';
 import { callerParty } from '../app/queue-names.ts';
@@ -19,11 +20,13 @@ interface FormProps<T> {
   readonly children?: ReactNode;
   readonly run: () => Promise<T>;
   readonly label: string;
+  /** Labels of the inputs by the fields of the request. */
+  readonly labels?: Labels;
   readonly well?: string;
   readonly danger?: boolean;
   readonly onDone: () => void;
 }
-function AskForm<T>({ children, run, label, well, danger, onDone }: FormProps<T>): ReactNode {
+function AskForm<T>({ children, run, label, labels = {}, well, danger, onDone }: FormProps<T>): ReactNode {
   const doing = useOnce({
     mutationFn: run,
     onSuccess() {
@@ -32,7 +35,7 @@ function AskForm<T>({ children, run, label, well, danger, onDone }: FormProps<T>
     },
   });
   return (
-    <ChangeForm change={doing} submit={label} onClose={onDone} danger={danger ?? false}>
+    <ChangeForm change={doing} submit={label} labels={labels} onClose={onDone} danger={danger ?? false}>
       {children}
     </ChangeForm>
   );
@@ -51,6 +54,7 @@ function MoveForm({ ask: { queue, caller }, onDone }: Props<CallerAsk>): ReactNo
     <AskForm
       run={() => client.queues.moveCaller(queue, caller.id, { queue: to, ...(front ? { position: 1 } : {}) })}
       label={t('move_do')}
+      labels={{ queue: t('to_queue'), position: t('to_place') }}
       well={t('moved', { name: callerName(caller) })}
       onDone={onDone}
     >
@@ -81,6 +85,7 @@ function PriorityForm({ ask: { queue, caller }, onDone }: Props<CallerAsk>): Rea
     <AskForm
       run={() => client.queues.setPriority(queue, caller.id, Number(priority))}
       label={t('priority_do')}
+      labels={{ priority: t('priority_label') }}
       onDone={onDone}
     >
       <NumberInput

@@ -7,6 +7,7 @@ import type { Board, DisplayKey, NewBoard } from '@offhook/contract/boards.ts';
 import { CopyButton } from '../app/copy.ts';
 import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { fieldsWith } from '../app/field-errors.ts';
 import { formatAgo, formatDateTime } from '../app/format.ts';
 import { serverNow } from '../app/now.ts';
 import { Danger } from '../app/danger.tsx';
@@ -54,6 +55,8 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
     event.preventDefault();
     make.mutate();
   };
+  const labels = { name: e('display_name'), expires_at: e('display_expiry') };
+  const field = fieldsWith(make.error, labels);
   const made = make.data === undefined ? null : linkOf(board.id, make.data.key);
   const list = keys.data?.display_keys ?? [];
   return (
@@ -62,7 +65,7 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
       <form onSubmit={submit}>
         <Group align="end">
           <TextInput
-            label={e('display_name')}
+            {...field('name')}
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
             maxLength={64}
@@ -71,7 +74,7 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
             miw={180}
           />
           <Select
-            label={e('display_expiry')}
+            {...field('expires_at')}
             placeholder={e('display_never')}
             value={expires_at}
             onChange={setExpiry}
@@ -84,7 +87,7 @@ export function Displays({ board }: { readonly board: Board }): ReactNode {
           </Button>
         </Group>
       </form>
-      {make.error !== null && <Failure error={make.error} />}
+      {make.error !== null && <Failure error={make.error} labels={labels} />}
       {made !== null && (
         <Alert color="offhook" variant="light" role="status" title={e('link_once')}>
           <Group align="end" wrap="nowrap">
@@ -183,11 +186,12 @@ export function SaveFirst({ from, onSaved, onClose }: SaveFirstProps): ReactNode
     },
     onSuccess: ({ board }) => onSaved(board),
   });
+  const labels = { name: t('name') };
   return (
-    <ChangeForm change={save} submit={e('save')} onClose={onClose}>
+    <ChangeForm change={save} submit={e('save')} labels={labels} onClose={onClose}>
       <Text size="sm">{e('save_first')}</Text>
       <TextInput
-        label={t('name')}
+        {...fieldsWith(save.error, labels)('name')}
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
         maxLength={80}

@@ -20,6 +20,7 @@ import { useLocation } from 'wouter';
 import { OffhookError } from '@offhook/client';
 import type { Board, BoardMetric, NewBoard } from '@offhook/contract/boards.ts';
 import { useAttempt } from '../app/attempt.ts';
+import { fieldsWith } from '../app/field-errors.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
@@ -85,11 +86,21 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
     event.preventDefault();
     save.mutate();
   };
+  const labels = {
+    name: t('name'),
+    shared: e('shared'),
+    queues: t('queues_part'),
+    'layout.figures': e('figures'),
+    'layout.thresholds': e('thresholds'),
+    'layout.columns': e('columns'),
+    'layout.caller_numbers': e('caller_numbers'),
+  };
+  const field = fieldsWith(save.error, labels);
   return (
     <form onSubmit={submit}>
       <Stack>
         <TextInput
-          label={t('name')}
+          {...field('name')}
           value={draft.name}
           onChange={(event) => put({ name: event.currentTarget.value })}
           maxLength={80}
@@ -97,7 +108,7 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
           data-autofocus
         />
         <Switch
-          label={e('shared')}
+          {...field('shared')}
           description={mayShare ? undefined : e('shared_hint')}
           disabled={!mayShare}
           checked={draft.shared}
@@ -112,7 +123,7 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
           }}
         />
         <MultiSelect
-          label={e('figures')}
+          {...field('layout.figures')}
           description={e('figures_hint')}
           data={metricChoices()}
           value={[...layout.figures]}
@@ -127,7 +138,7 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
         <BoardParts parts={layout.parts} onChange={(parts) => lay({ parts })} />
         <Group grow align="end">
           <NumberInput
-            label={e('columns')}
+            {...field('layout.columns')}
             placeholder={e('columns_auto')}
             min={1}
             max={12}
@@ -147,7 +158,7 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
           </Stack>
         </Group>
         <NativeSelect
-          label={e('caller_numbers')}
+          {...field('layout.caller_numbers')}
           value={layout.caller_numbers}
           data={(['last_digits', 'full'] as const).map((value) => ({ value, label: e(value) }))}
           onChange={(event) => lay({ caller_numbers: event.currentTarget.value as Layout['caller_numbers'] })}
@@ -157,7 +168,7 @@ export function Editor({ board, from, onDone }: EditorProps): ReactNode {
             {e('changed_meanwhile')}
           </Alert>
         )}
-        {save.error !== null && !outdated && <Failure error={save.error} />}
+        {save.error !== null && !outdated && <Failure error={save.error} labels={labels} />}
         <Group justify="flex-end" className={styles.save ?? ''}>
           <Button variant="default" onClick={onDone}>
             {e('cancel')}
