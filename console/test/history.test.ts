@@ -269,6 +269,34 @@ describe('history pages', () => {
     await close(boss);
   });
 
+  test('history - a person whose phone only rang reads a conversation, without forms that the service would refuse', async () => {
+    await (await clientOf(site(), '1010')).features.set('1010', { cf_busy_number: '1012' });
+    await using caller = await site().phone('1009');
+    await using rung = await site().phone('1010');
+    await using answers = await site().phone('1012');
+    const [call, at] = await ring(caller, '1010', rung, 300);
+    at.reject();
+    const further = await answers.incoming();
+    await further.answer();
+    await call.answered();
+    await lasting(500);
+    await call.hangup();
+    await further.ended();
+    await final(site(), '1012');
+    const [newest] = await conversationsOf(site(), '1012');
+    const path = `/history/${newest!.id}`;
+    const page = await signedIn(site(), browser(), '1010', { path });
+    await page.getByText('No notes yet.').waitFor();
+    assert.equal(await page.getByRole('textbox').count(), 0);
+    assert.equal(await page.getByRole('heading', { name: 'Outcome' }).count(), 0);
+    await close(page);
+    for (const extension of ['1012', '1002']) {
+      const other = await signedIn(site(), browser(), extension, { path });
+      await other.getByLabel('New note').waitFor();
+      await close(other);
+    }
+  });
+
   test('history - an export is made with the filters that are set, and downloaded', async () => {
     const page = await signedIn(site(), browser(), '1002', { path: '/history?disposition=missed' });
     await page.getByRole('button', { name: 'Export' }).click();

@@ -22,7 +22,7 @@ import { BlockCaller } from '../app/block-caller.tsx';
 import { formatDateTime, formatClock, formatNumber, formatPercent, formatSpan } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
 import { queueName } from '../app/queue-names.ts';
-import { useMe } from '../app/session.tsx';
+import { useMay, useMe } from '../app/session.tsx';
 import { Empty, Failure, Loading, isMissing } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { talkSpan } from '../app/talk-span.ts';
@@ -30,7 +30,7 @@ import { CourseTable } from './course-table.tsx';
 import { idOf, listAddress } from './last-list.ts';
 import { Notes, Outcome } from './notes.tsx';
 import { PartyText, colourOf, dispositionText, iconOf, nameOf } from './party.tsx';
-import { callBackOf, sidesOf } from './sides.ts';
+import { callBackOf, mayAddTo, sidesOf } from './sides.ts';
 import { Recordings } from './player.tsx';
 import { Timeline } from './timeline.tsx';
 import { useCall } from './use-call.ts';
@@ -276,6 +276,8 @@ function Head({ conversation: c }: Props): ReactNode {
 }
 export function ConversationPage({ params }: PageProps): ReactNode {
   const { conversation: c, error, retry } = useConversation(idOf(params['conversation']));
+  const { extension } = useMe();
+  const supervises = useMay('supervisor');
   // Also while its data is shown: it was erased meanwhile.
   if (isMissing(error))
     return (
@@ -289,6 +291,7 @@ export function ConversationPage({ params }: PageProps): ReactNode {
       </Empty>
     );
   if (c === undefined) return error !== null ? <Failure error={error} onRetry={retry} /> : <Loading />;
+  const mayAdd = supervises || mayAddTo(c, extension);
   return (
     <Stack gap="md">
       {error !== null && <Failure error={error} onRetry={retry} />}
@@ -308,7 +311,7 @@ export function ConversationPage({ params }: PageProps): ReactNode {
         <Stack gap="md" miw={0}>
           {c.recordings.length > 0 && (
             <Card title={t('recordings')}>
-              <Recordings conversation={c} />
+              <Recordings conversation={c} mayPlay={mayAdd} />
             </Card>
           )}
           <Card title={t('facts')}>
@@ -321,11 +324,13 @@ export function ConversationPage({ params }: PageProps): ReactNode {
         </Stack>
         <Stack gap="md" miw={0}>
           <Card title={t('notes')}>
-            <Notes key={c.id} conversation={c} />
+            <Notes key={c.id} conversation={c} mayAdd={mayAdd} />
           </Card>
-          <Card title={t('outcome')}>
-            <Outcome key={c.id} conversation={c} />
-          </Card>
+          {(mayAdd || c.outcome !== null) && (
+            <Card title={t('outcome')}>
+              <Outcome key={c.id} conversation={c} mayAdd={mayAdd} />
+            </Card>
+          )}
         </Stack>
       </SimpleGrid>
     </Stack>

@@ -23,8 +23,10 @@ const say = wordsOf('history');
 const MOST = 2_000;
 interface Props {
   readonly conversation: Conversation;
+  /** Without it, the form is left out: the service would refuse it. */
+  readonly mayAdd: boolean;
 }
-export function Notes({ conversation: { id, notes } }: Props): ReactNode {
+export function Notes({ conversation: { id, notes }, mayAdd }: Props): ReactNode {
   const client = useClient();
   const queries = useQueryClient();
   const me = useMe();
@@ -75,29 +77,33 @@ export function Notes({ conversation: { id, notes } }: Props): ReactNode {
           ))}
         </ul>
       )}
-      <Textarea
-        label={t('note')}
-        description={t('note_hint')}
-        autosize
-        minRows={2}
-        maxRows={10}
-        maxLength={MOST}
-        value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !empty) add.mutate();
-        }}
-      />
+      {mayAdd && (
+        <Textarea
+          label={t('note')}
+          description={t('note_hint')}
+          autosize
+          minRows={2}
+          maxRows={10}
+          maxLength={MOST}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !empty) add.mutate();
+          }}
+        />
+      )}
       {error !== null && <Failure error={error} />}
-      <Group justify="flex-end">
-        <Button onClick={() => add.mutate()} loading={add.isPending} disabled={empty}>
-          {t('add_note')}
-        </Button>
-      </Group>
+      {mayAdd && (
+        <Group justify="flex-end">
+          <Button onClick={() => add.mutate()} loading={add.isPending} disabled={empty}>
+            {t('add_note')}
+          </Button>
+        </Group>
+      )}
     </Stack>
   );
 }
-export function Outcome({ conversation: { id, outcome } }: Props): ReactNode {
+export function Outcome({ conversation: { id, outcome }, mayAdd }: Props): ReactNode {
   const client = useClient();
   const queries = useQueryClient();
   const [code, setCode] = useState(outcome?.code ?? '');
@@ -132,37 +138,41 @@ export function Outcome({ conversation: { id, outcome } }: Props): ReactNode {
           </Text>
         </div>
       )}
-      <Group align="start" gap="sm" wrap="nowrap">
-        <TextInput
-          label={t('outcome_code')}
-          value={code}
-          maxLength={64}
-          error={bad && say('not_taken')}
-          description={t('outcome_hint')}
-          inputWrapperOrder={['label', 'input', 'description', 'error']}
-          autoComplete="off"
-          spellCheck={false}
-          flex="1 1 0"
-          onChange={(event) => setCode(event.currentTarget.value.trim())}
-        />
-        <TextInput
-          label={t('outcome_text')}
-          value={text}
-          maxLength={MOST}
-          flex="1 1 0"
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
-      </Group>
-      <Group justify="flex-end">
-        <Button
-          variant="default"
-          onClick={() => set.mutate()}
-          loading={set.isPending}
-          disabled={code === '' || bad}
-        >
-          {t('set_outcome')}
-        </Button>
-      </Group>
+      {mayAdd && (
+        <>
+          <Group align="start" gap="sm" wrap="nowrap">
+            <TextInput
+              label={t('outcome_code')}
+              value={code}
+              maxLength={64}
+              error={bad && say('not_taken')}
+              description={t('outcome_hint')}
+              inputWrapperOrder={['label', 'input', 'description', 'error']}
+              autoComplete="off"
+              spellCheck={false}
+              flex="1 1 0"
+              onChange={(event) => setCode(event.currentTarget.value.trim())}
+            />
+            <TextInput
+              label={t('outcome_text')}
+              value={text}
+              maxLength={MOST}
+              flex="1 1 0"
+              onChange={(event) => setText(event.currentTarget.value)}
+            />
+          </Group>
+          <Group justify="flex-end">
+            <Button
+              variant="default"
+              onClick={() => set.mutate()}
+              loading={set.isPending}
+              disabled={code === '' || bad}
+            >
+              {t('set_outcome')}
+            </Button>
+          </Group>
+        </>
+      )}
     </Stack>
   );
 }

@@ -219,7 +219,12 @@ function Sound({ recording, name }: { readonly recording: Recording; readonly na
     </div>
   );
 }
-export function Recordings({ conversation }: { readonly conversation: Conversation }): ReactNode {
+interface RecordingsProps {
+  readonly conversation: Conversation;
+  /** Without it, there is no player: the service would refuse the audio. */
+  readonly mayPlay: boolean;
+}
+export function Recordings({ conversation, mayPlay }: RecordingsProps): ReactNode {
   const queries = useQueryClient();
   const supervisor = useMay('supervisor');
   const { recordings, legs } = conversation;
@@ -248,11 +253,11 @@ export function Recordings({ conversation }: { readonly conversation: Conversati
                 />
               )}
             </Group>
-            {state === 'stored' ? (
+            {state === 'stored' && mayPlay ? (
               <Sound recording={recording} name={name} />
             ) : (
               <Text size="sm" c="dimmed">
-                {t(`is_${state}`)}
+                {t(state === 'stored' ? 'not_yours' : `is_${state}`)}
               </Text>
             )}
           </Paper>

@@ -1,5 +1,5 @@
 /** Parties of a conversation as shown in one line. */
-import type { ConversationSummary } from '@offhook/contract/conversations.ts';
+import type { Conversation, ConversationSummary } from '@offhook/contract/conversations.ts';
 
 export type Party = ConversationSummary['parties'][number];
 export const numberOf = (party: Party): string => party.extension ?? party.number;
@@ -23,6 +23,18 @@ export function sidesOf(c: Sides, own: string | null): readonly Party[] {
   if (own === null) return [first, second];
   if (first.extension !== own) return [first];
   return [others.find((p) => p.extension !== own) ?? dialled];
+}
+/** Whether this extension talked, or nobody did; only these persons and supervisors may add notes and play recordings. */
+export function mayAddTo({ legs, state }: Pick<Conversation, 'legs' | 'state'>, own: string): boolean {
+  const talkers = legs
+    .filter(
+      ({ segments, answered_at }) =>
+        segments.some((one) => one.state === 'connected' || one.state === 'held') ||
+        // The newest segment of an open conversation may have no length yet.
+        (state === 'open' && answered_at !== null && segments.at(-1)?.state !== 'service'),
+    )
+    .flatMap(({ participant }) => participant.extension ?? []);
+  return talkers.length === 0 || talkers.includes(own);
 }
 /** Number for calling the other side back; null for a hidden one. */
 export function callBackOf(c: Sides, own: string): string | null {
