@@ -215,7 +215,7 @@ export const BoardView = memo(function BoardView({
             <>
               {alone && onlyQueue === null && <p className={styles.none}>{t('you_part')}</p>}
               <StateBar
-                counts={alone && onlyQueue !== null ? countsOf(onlyQueue) : countStates(staff)}
+                counts={onlyQueue !== null ? countsOf(onlyQueue) : countStates(staff)}
                 empty={t(alone ? 'you_are_out' : 'nobody_in')}
               />
             </>

@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallState, QueueState } from '@offhook/client';
+import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { QueueFigures } from '@offhook/contract/wallboard.ts';
 import { addSeries, worthShowing } from './series.ts';
-import { callersOf, partnerOf, queuesOn, serviceLevelOf, stillReachable, summaryOf } from './model.ts';
+import {
+  callersOf,
+  countStates,
+  partnerOf,
+  queuesOn,
+  serviceLevelOf,
+  stillReachable,
+  summaryOf,
+} from './model.ts';
 import { DEFAULT_LAYOUT } from './model.ts';
 
 const FORMULA = {
@@ -161,4 +170,13 @@ test('board - a waiting caller has the name of its customer, else the one that w
       ['MUELLER A', '030'],
     ],
   );
+});
+
+test('board - an agent has the same state in the totals and in the tile of its queue', () => {
+  const agents = ['held', 'talking', 'not_responding', 'available', 'logged_out'].map((state) => ({ state }));
+  assert.deepEqual(countStates(agents as unknown as AgentSummary[]), {
+    talking: 2,
+    not_ready: 1,
+    available: 1,
+  });
 });

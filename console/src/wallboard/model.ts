@@ -73,15 +73,19 @@ export const AGENT_STATES = [
 ] as const satisfies readonly AgentState[];
 export type StaffState = (typeof AGENT_STATES)[number];
 export type StateCounts = Readonly<Partial<Record<StaffState, number>>>;
-/** `queue.stats` counts agents on hold as talking, and agents not responding as not ready. */
+/** Agents of one queue, whose pause can be another one than in the other queues. */
 export const countsOf = ({ agents }: Pick<QueueStats, 'agents'>): StateCounts => {
   const { logged_in: _all, ...counts } = agents;
   return counts;
 };
+/** Totals count as `queue.stats` does, so that an agent has the same state in the totals and in the tile of its queue. */
+const COUNTED_AS: Partial<Record<AgentState, StaffState>> = { held: 'talking', not_responding: 'not_ready' };
 export function countStates(agents: Iterable<AgentSummary>): StateCounts {
   const counts: Partial<Record<StaffState, number>> = {};
   for (const { state } of agents) {
-    if (state !== 'logged_out') counts[state] = (counts[state] ?? 0) + 1;
+    if (state === 'logged_out') continue;
+    const counted = COUNTED_AS[state] ?? state;
+    counts[counted] = (counts[counted] ?? 0) + 1;
   }
   return counts;
 }
