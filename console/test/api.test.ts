@@ -189,4 +189,11 @@ describe('api page and first steps', () => {
     assertNoTrouble(page);
     await page.context().close();
   });
+
+  test('docs - an address whose percent-encoding is not valid opens the page', async () => {
+    const page = await openConsole(site(), browser(), { path: '/docs#%E0%A4%A' });
+    await page.getByRole('searchbox', { name: 'Search requests' }).waitFor();
+    assertNoTrouble(page);
+    await page.context().close();
+  });
 });

@@ -78,6 +78,7 @@ describe('console people', () => {
     await page.getByText('No device is signed in').waitFor();
 
     await page.getByRole('button', { name: 'New password' }).click();
+    await focusIsOn(page, dialog(page).getByRole('radio', { name: 'Make one up' }));
     await dialog(page).getByText('Type one').click();
     await dialog(page).getByRole('textbox', { name: 'Password' }).fill('kurz');
     await page.keyboard.press('Enter');

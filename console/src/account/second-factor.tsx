@@ -148,6 +148,7 @@ function Switched({ on }: { readonly on: boolean }): ReactNode {
   const digitsField = (
     <TextInput
       {...field('otp')}
+      data-autofocus={step.is === 'scan' || undefined}
       inputMode="numeric"
       autoComplete="one-time-code"
       value={otp}

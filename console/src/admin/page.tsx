@@ -16,6 +16,7 @@ import { PromptLanguages } from './prompt-languages.tsx';
 import { PushServices } from './push-services.tsx';
 import { RouteTestView } from './route-test.tsx';
 import { VersionView, VersionsView } from './versions.tsx';
+import { decoded } from '../app/decoded.ts';
 import { wordsOf } from '../app/words.ts';
 
 const app = wordsOf('app');
@@ -23,14 +24,6 @@ const app = wordsOf('app');
 const Nothing = (): ReactNode => <Missing href={PAGE_PATHS.config} label={app('config')} />;
 const numberOf = (word: string | undefined): number | null =>
   word !== undefined && /^[1-9]\d{0,14}$/.test(word) ? Number(word) : null;
-/** The router does not decode characters that would change the path. */
-function decoded(word: string): string {
-  try {
-    return decodeURIComponent(word);
-  } catch {
-    return word;
-  }
-}
 export const ConfigPage = (): ReactNode => <Overview />;
 export function ObjectsPage({ params }: PageProps): ReactNode {
   const search = new URLSearchParams(useSearch());

@@ -193,10 +193,11 @@ function Settings({
   const field = fieldsWith(save.error, labels);
   return (
     <ChangeForm change={save} submit={t('push_save')} labels={labels} onClose={onClose}>
-      {fieldsOf(platform).map(([name, needed]) => (
+      {fieldsOf(platform).map(([name, needed], i) => (
         <TextInput
           key={name}
           {...field(name)}
+          data-autofocus={i === 0 || undefined}
           required={needed}
           autoComplete="off"
           value={values[name] ?? ''}

@@ -10,6 +10,7 @@ import { Code, Disclosure, Prose } from './parts.tsx';
 import { sampleOf } from './schema.ts';
 import type { Schema, Schemas } from './schema.ts';
 import { TryIt } from './try-it.tsx';
+import { decoded } from '../app/decoded.ts';
 import { wordsOf } from '../app/words.ts';
 import styles from './api.module.css';
 
@@ -171,7 +172,7 @@ const Row = memo(function Row({ operation, schemas, opened, onToggle }: RowProps
     </Disclosure>
   );
 });
-const hash = (): string => decodeURIComponent(location.hash.slice(1));
+const hash = (): string => decoded(location.hash.slice(1));
 
 /** Every request: one group at a time, or the matches of a search in all groups. */
 export function Requests({ document }: { readonly document: OpenApi }): ReactNode {

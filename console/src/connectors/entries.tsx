@@ -58,6 +58,7 @@ function Retry({ connector, entry, onClose }: RetryProps): ReactNode {
         </Text>
         <TextInput
           {...fieldsWith(retry.error, labels)('entry_id')}
+          data-autofocus
           description={t('found_hint')}
           value={found}
           maxLength={MOST_ID}

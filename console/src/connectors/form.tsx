@@ -184,6 +184,7 @@ function Fields({ connector, files, onClose }: FieldsProps): ReactNode {
       {(connector !== null || file !== null) && (
         <TextInput
           {...field('title')}
+          data-autofocus={connector !== null || undefined}
           placeholder={file?.name ?? ''}
           description={t('name_hint')}
           value={title}

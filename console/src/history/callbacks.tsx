@@ -62,6 +62,7 @@ function CloseDialog({ one, onClose }: { readonly one: Callback; readonly onClos
       <ChangeForm change={close} submit={t('callback_close_do')} labels={labels} onClose={onClose}>
         <NativeSelect
           {...field('reason')}
+          data-autofocus
           value={reason}
           onChange={({ currentTarget }) => setReason(REASONS.find((one) => one === currentTarget.value)!)}
           data={REASONS.map((value) => ({

@@ -22,12 +22,13 @@ import { BlockCaller } from '../app/block-caller.tsx';
 import { formatDateTime, formatClock, formatNumber, formatPercent, formatSpan } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
 import { queueName } from '../app/queue-names.ts';
+import { decoded } from '../app/decoded.ts';
 import { useMay, useMe } from '../app/session.tsx';
 import { Empty, Failure, Loading, isMissing } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
 import { talkSpan } from '../app/talk-span.ts';
 import { CourseTable } from './course-table.tsx';
-import { idOf, listAddress } from './last-list.ts';
+import { listAddress } from './last-list.ts';
 import { Notes, Outcome } from './notes.tsx';
 import { PartyText, colourOf, dispositionText, iconOf, nameOf } from './party.tsx';
 import { callBackOf, mayAddTo, sidesOf } from './sides.ts';
@@ -275,7 +276,7 @@ function Head({ conversation: c }: Props): ReactNode {
   );
 }
 export function ConversationPage({ params }: PageProps): ReactNode {
-  const { conversation: c, error, retry } = useConversation(idOf(params['conversation']));
+  const { conversation: c, error, retry } = useConversation(decoded(params['conversation']));
   const { extension } = useMe();
   const supervises = useMay('supervisor');
   // Also while its data is shown: it was erased meanwhile.

@@ -4,11 +4,3 @@ export const keepList = (now: string): void => void (search = now);
 export const listAddress = (): string => (search === '' ? '/history' : `/history?${search}`);
 /** No character of an id needs encoding in a path. */
 export const conversationAddress = (id: string): string => `/history/${id}`;
-/** The id in the path, which may be encoded by another program. */
-export function idOf(part: string | undefined): string {
-  try {
-    return decodeURIComponent(part ?? '');
-  } catch {
-    return part ?? '';
-  }
-}

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Badge, Button, Group, Modal, PasswordInput, SegmentedControl, Text } from '@mantine/core';
+import { Badge, Button, Group, Modal, PasswordInput, Radio, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { SignInPerson } from '@offhook/contract/people.ts';
@@ -20,6 +20,10 @@ import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('people');
 
+const CHOICES = [
+  ['made', 'make_one_up'],
+  ['typed', 'typed_by_me'],
+] as const;
 function NewPassword({ person }: { readonly person: SignInPerson }): ReactNode {
   const client = useClient();
   const [opened, setOpened] = useState(false);
@@ -56,14 +60,22 @@ function NewPassword({ person }: { readonly person: SignInPerson }): ReactNode {
           onClose={() => setOpened(false)}
         >
           <Text size="sm">{t('new_password_text', { name: person.name })}</Text>
-          <SegmentedControl
+          <Radio.Group
+            aria-label={t('new_password')}
             value={how}
             onChange={(value) => setHow(value as typeof how)}
-            data={[
-              { value: 'made', label: t('make_one_up') },
-              { value: 'typed', label: t('typed_by_me') },
-            ]}
-          />
+          >
+            <Group>
+              {CHOICES.map(([value, label]) => (
+                <Radio
+                  key={value}
+                  value={value}
+                  label={t(label)}
+                  data-autofocus={how === value || undefined}
+                />
+              ))}
+            </Group>
+          </Radio.Group>
           {how === 'typed' && (
             <PasswordInput
               {...fieldsWith(change.error, labels)('password')}

@@ -192,6 +192,7 @@ export function SaveFirst({ from, onSaved, onClose }: SaveFirstProps): ReactNode
       <Text size="sm">{e('save_first')}</Text>
       <TextInput
         {...fieldsWith(save.error, labels)('name')}
+        data-autofocus
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
         maxLength={80}
