@@ -1,11 +1,13 @@
 /** The SIP proxy of a site: Kamailio in front of its engine nodes, pointed at the one whose `/readyz` is 200. */
 import path from 'node:path';
 import { CertificateKeeper } from '../adapters/certificates/keeper.ts';
+import { EngineLife } from '../adapters/asterisk/sip-proxy/engine-life.ts';
 import { SipProxy } from '../adapters/asterisk/sip-proxy/server.ts';
 import type { ProxyCounts } from '../adapters/asterisk/sip-proxy/server.ts';
 import { obtainPackages } from '../adapters/asterisk/provision/packages.ts';
 import { systemClock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
 import { bracketed } from '../core/networks.ts';
 import type { Check } from '../http/health.ts';
 import { createMetrics } from '../http/metrics.ts';
@@ -23,6 +25,8 @@ const ASK_MS = 1_000;
 const FOLLOW_MS = 250;
 /** A node that answers later is taken for one that does not lead. */
 const ANSWER_MS = 2_000;
+/** Between two lines of the log about one silent engine. */
+const LOG_MS = 10_000;
 const ANY = new Set(['0.0.0.0', '::', 'localhost']);
 const nameOf = ({ sip }: ProxiedNode): string => `${bracketed(sip.host)}:${sip.port}`;
 
@@ -49,6 +53,23 @@ export class LeaderOfNodes {
     this.#ready = ready;
     if (became >= 0) this.#leader = became;
     return this.#leader;
+  }
+}
+
+/** Ends the calls that ring for an engine which died since the last time. */
+async function endLostRings(
+  lives: readonly { readonly node: ProxiedNode; readonly life: EngineLife; ended: number }[],
+  proxy: SipProxy,
+  log: Log,
+): Promise<void> {
+  for (const one of lives) {
+    const { lostUntil } = one.life;
+    if (lostUntil === one.ended) continue;
+    await proxy.endRings(one.node.sip, lostUntil);
+    // For a silent engine it moves on with the clock.
+    if (lostUntil - one.ended > LOG_MS)
+      log.warn({ node: nameOf(one.node) }, 'the SIP proxy ends the calls that ring for an engine which died');
+    one.ended = lostUntil;
   }
 }
 
@@ -163,5 +184,7 @@ export async function runSipProxy(
     if (blocked !== null) await proxy.block(blocked);
     if (metricsListen !== null && proxy.finding().ok) counts = await proxy.counts();
   });
-  await Promise.all([...asking, following, telling]);
+  const lives = sipProxyNodes.map((node) => ({ node, life: new EngineLife(node.sip, { clock }), ended: 0 }));
+  const ending = repeat(ASK_MS, () => endLostRings(lives, proxy, log));
+  await Promise.all([...asking, ...lives.map(({ life }) => life.follow(signal)), following, telling, ending]);
 }

@@ -10,11 +10,12 @@ const REACHED: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::'
 
 /**
  * Sends OPTIONS, repeats it as SIP does, and resolves with the status of the answer. Any status proves that SIP works; an
- * unknown account receives 401. Throws without an answer within `ms`, and when the socket cannot be opened.
+ * unknown account receives 401. Without an account it sends the BYE of an unknown dialog, which no engine counts as refused. Throws
+ * without an answer within `ms`, and when the socket cannot be opened.
  */
 export async function askSip(
   to: { readonly host: string; readonly port: number },
-  account: string,
+  account: string | null,
   ms: number,
 ): Promise<number> {
   const host = REACHED[to.host] ?? to.host;
@@ -29,14 +30,15 @@ export async function askSip(
     await Promise.race([connected, answered.promise]);
     const { address, port } = socket.address();
     const id = randomBytes(8).toString('hex');
+    const method = account === null ? 'BYE' : 'OPTIONS';
     const message = [
-      `OPTIONS sip:${bracketed(host)}:${to.port} SIP/2.0`,
+      `${method} sip:${bracketed(host)}:${to.port} SIP/2.0`,
       `Via: SIP/2.0/UDP ${bracketed(address)}:${port};rport;branch=z9hG4bK${id}`,
       'Max-Forwards: 1',
-      `From: <sip:${account}@${bracketed(address)}>;tag=${id}`,
-      `To: <sip:${bracketed(host)}:${to.port}>`,
+      `From: <sip:${account ?? 'nobody'}@${bracketed(address)}>;tag=${id}`,
+      `To: <sip:${bracketed(host)}:${to.port}>${account === null ? ';tag=none' : ''}`,
       `Call-ID: ${id}`,
-      'CSeq: 1 OPTIONS',
+      `CSeq: 1 ${method}`,
       'Content-Length: 0',
       '',
       '',

@@ -100,7 +100,12 @@ request_route {
     exit;
   }
   if (is_present_hf("Authorization") || is_present_hf("Proxy-Authorization")) $avp(signed) = 1;
-  if (is_method("INVITE") && !has_totag()) $avp(begins) = 1;
+  if (is_method("INVITE") && !has_totag()) {
+    $avp(begins) = 1;
+    # A stranger chooses the Call-ID.
+    if ($ci =~ "^[-A-Za-z0-9._@:+*%~]+$") $avp(ring) = $ci + "|" + $cs;
+    $avp(of) = $siz + ":" + $sp + "|" + $TS;
+  }
   if ($avp(node) == 0) {
     force_rport();
     if (!is_method("REGISTER")) add_contact_alias();
@@ -130,6 +135,7 @@ request_route {
     append_hf("Path: <sip:${own};lr;received=sip:$siz:$sp$var(by)>\\r\\n");
   } else record_route();
   if (!ds_select_dst("2", "4")) route(NO_NODE);
+  $avp(of) = $(du{s.substr,4,0}) + "|" + $TS;
   # If the node died, the phone or carrier tries again soon, by then at the next node.
   t_set_fr(3600000, 5000);
   route(NAME_SOURCE);
@@ -209,7 +215,27 @@ route[NO_NODE] {
   sl_send_reply("503", "No Node Leads");
   exit;
 }
+# Callers get a refusal, and phones a CANCEL. Functions of the module tmx would keep each transaction in memory.
+route[LOST] {
+  sht_iterator_start("ring", "rings");
+  while (sht_iterator_next("ring")) {
+    $var(of) = $(shtitval(ring){s.select,0,|});
+    if ($sht(lost=>$var(of)) >= $(shtitval(ring){s.select,1,|}{s.int})) $avp(gone) = $shtitkey(ring);
+  }
+  sht_iterator_end("ring");
+  while ($avp(gone) != $null) {
+    $var(id) = $(avp(gone){s.select,0,|});
+    $var(cseq) = $(avp(gone){s.select,1,|});
+    jsonrpc_exec('{"jsonrpc":"2.0","method":"tm.reply_callid","params":[503,"Node Lost","$var(id)","$var(cseq)","lost","",""],"id":1}');
+    $sht(rings=>$avp(gone)) = $null;
+    $avp(gone) = $null;
+  }
+}
 onreply_route[BACK] {
+  if ($avp(ring) != $null) {
+    if ($rs < 200) $sht(rings=>$avp(ring)) = $avp(of);
+    else $sht(rings=>$avp(ring)) = $null;
+  }
   if ($avp(node) == 1) {
     # Nodes send OPTIONS only to trunks and to phones that registered with their password.
     if (is_method("OPTIONS")) $sht(phones=>$si:$sp) = 1;
@@ -253,6 +279,7 @@ tcp_connection_lifetime=3700
 tcp_accept_no_cl=no
 pv_buffer_size=8192
 server_signature=no
+max_while_loops=100000
 auto_aliases=no
 listen=udp:${at(listen)}
 listen=tcp:${at(listen)}
@@ -273,12 +300,14 @@ loadmodule "htable.so"
 loadmodule "dispatcher.so"
 loadmodule "permissions.so"
 loadmodule "ctl.so"
+loadmodule "jsonrpcs.so"
+loadmodule "rtimer.so"
 ${secured.module}modparam("ctl", "binrpc", "unix:${filePath(control, 'the control socket')}")
 modparam("ctl", "mode", 0600)
 modparam("path", "use_received", 1)
 # As long as the engine repeats a request, so that a phone without a network for some seconds loses no call.
 modparam("tm", "fr_timer", 32000)
-# Longer than a queue may ring an agent, so that the engine ends each ring. A phone also rings this long for a node that died.
+# Longer than a queue may ring an agent, so that the engine ends each ring; the proxy ends those of an engine that died.
 modparam("tm", "fr_inv_timer", 660000)
 # A caller may wait for several phones, one after the other.
 modparam("tm", "max_inv_lifetime", 3600000)
@@ -300,6 +329,12 @@ modparam("htable", "htable", "phones=>size=12;autoexpire=600;initval=0;")
 # Users that registered from an address within a day, and their refused credentials within five minutes of the first.
 modparam("htable", "htable", "users=>size=12;autoexpire=86400;initval=0;")
 modparam("htable", "htable", "guessed=>size=12;autoexpire=300;initval=0;updateexpire=0;")
+# Calls that wait for an answer, with the node and the second of their INVITE.
+modparam("htable", "htable", "rings=>size=10;autoexpire=3700;")
+# Nodes whose calls until this second have lost their engine. A phone may begin to ring 32 s after the INVITE.
+modparam("htable", "htable", "lost=>size=2;autoexpire=60;initval=0;")
+modparam("rtimer", "timer", "name=lost;interval=1;mode=1;")
+modparam("rtimer", "exec", "timer=lost;route=LOST")
 
 ${entry(at(listen))}
 ${ways(at(listen))}`;

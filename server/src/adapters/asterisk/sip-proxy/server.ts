@@ -144,6 +144,12 @@ export class SipProxy {
   async renew(): Promise<void> {
     if (this.finding().ok) await this.#command('tls.reload');
   }
+  /** Ends the calls of a node that wait for an answer and began until this time, in ms since 1970. */
+  async endRings(node: SipAddress, until: number): Promise<void> {
+    const name = `s:${bracketed(node.host)}:${node.port}`;
+    if (this.finding().ok)
+      await this.#command('htable.seti', 's:lost', name, String(Math.floor(until / 1_000)));
+  }
   async counts(): Promise<ProxyCounts> {
     const text = await this.#command('stats.fetch', ...Object.values(COUNTERS));
     const lines = new Map(text.split('\n').map((line) => line.trim().split(': ') as [string, string]));
