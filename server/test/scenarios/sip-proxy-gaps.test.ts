@@ -130,4 +130,50 @@ describe('sip proxy gaps', { concurrency: true }, () => {
       /answered with SIP\/2.0 408/,
     );
   });
+  test('sip proxy gaps - a node gets 100 when its trunk has sent it, because a silent trunk is no slow one', async () => {
+    await using node = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+    await using trunk = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+    await Promise.all([once(node, 'listening'), once(trunk, 'listening')]);
+    const { address: host, port } = node.address();
+    await using other = await sipProxyFor(() => [{ base: site.base, sip: { host, port } }]);
+    await other.start();
+    const answers: string[] = [];
+    node.on('message', (data) => answers.push(data.toString().split('\r\n')[0]!));
+    const to = `sip:x@127.0.0.1:${trunk.address().port}`;
+    const lines = [
+      `INVITE ${to} SIP/2.0`,
+      `Via: SIP/2.0/UDP ${host}:${port};rport;branch=z9hG4bKnode`,
+      `Route: <sip:${other.sip.host}:${other.sip.port};lr>`,
+      'Max-Forwards: 70',
+      `From: <sip:node@${host}>;tag=1`,
+      `To: <${to}>`,
+      'Call-ID: silent',
+      'CSeq: 1 INVITE',
+      `Contact: <sip:node@${host}:${port}>`,
+      'Content-Length: 0',
+    ];
+    const arrived = new Promise<Buffer>((resolve) => {
+      // The proxy repeats it after half a second, long after an answer of its own.
+      let copies = 0;
+      trunk.on(
+        'message',
+        (data) => data.toString().startsWith('INVITE') && (copies += 1) === 2 && resolve(data),
+      );
+    });
+    node.send(`${lines.join('\r\n')}\r\n\r\n`, other.sip.port, other.sip.host);
+    const invite = (await arrived).toString();
+    const heard = (): readonly string[] => answers.filter((one) => one.startsWith('SIP/2.0'));
+    assert.deepEqual(heard(), []);
+    const trying = invite
+      .split('\r\n')
+      .filter((line) => /^(Via|From|To|Call-ID|CSeq):/i.test(line))
+      .join('\r\n');
+    trunk.send(
+      `SIP/2.0 100 Trying\r\n${trying}\r\nContent-Length: 0\r\n\r\n`,
+      other.sip.port,
+      other.sip.host,
+    );
+    await until('its answer', () => heard().length > 0);
+    assert.deepEqual(heard(), ['SIP/2.0 100 Trying']);
+  });
 });

@@ -194,6 +194,8 @@ route[FROM_NODE] {
   }
   if (is_method("REGISTER")) route(REGISTER_TRUNK);
   else record_route();
+  # Its engine takes a trunk that sends 100 for a slow one and not for a dead one, so that of the trunk is passed on.
+  if (is_method("INVITE")) t_set_auto_inv_100("0");
   # A node waits 3 s for the answer, and asks each phone every minute: those of a lost network would fill the memory.
   if (is_method("OPTIONS")) t_set_fr(660000, 5000);
   route(ON);
@@ -237,6 +239,7 @@ onreply_route[BACK] {
     else $sht(rings=>$avp(ring)) = $null;
   }
   if ($avp(node) == 1) {
+    if ($avp(begins) == 1 && $rs == 100) t_reply("100", "Trying");
     # Nodes send OPTIONS only to trunks and to phones that registered with their password.
     if (is_method("OPTIONS")) $sht(phones=>$si:$sp) = 1;
     if (!is_method("REGISTER")) add_contact_alias();
