@@ -274,7 +274,10 @@ describe('connectors', () => {
     await field('Attributes of the numbers').fill('mobile = cell\n\nipPhone\n');
     await field('Trusted certificates (CA)').fill('no certificate');
     await form.getByRole('button', { name: 'Follow address book' }).click();
-    await form.getByRole('alert').getByText('ldap.ca').waitFor();
+    await form
+      .getByRole('alert')
+      .getByText('Trusted certificates (CA): must contain only certificates in PEM')
+      .waitFor();
     await assertAccessibleInBoth(page, 'ldap-settings');
     const { certificate } = await issueCertificate(site().dataDir, ['127.0.0.1'], Date.now());
     await field('Trusted certificates (CA)').fill(certificate);

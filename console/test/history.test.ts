@@ -271,7 +271,7 @@ describe('history pages', () => {
 
   test('history - a person whose phone only rang reads a conversation, without forms that the service would refuse', async () => {
     await (await clientOf(site(), '1010')).features.set('1010', { cf_busy_number: '1012' });
-    await using caller = await site().phone('1009');
+    await using caller = await site().phone('1011');
     await using rung = await site().phone('1010');
     await using answers = await site().phone('1012');
     const [call, at] = await ring(caller, '1010', rung, 300);
