@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wholeNumber } from './paging.ts';
+import { pageLimit, wholeNumber } from './paging.ts';
 import { OLD_OFFSET } from './extensions.ts';
 
 export const HistoryFilter = z.enum(['all', 'in', 'out', 'missed']);
@@ -57,7 +57,7 @@ export const History = z.object({
 });
 export type History = z.infer<typeof History>;
 
-const number = (min: number, max: number) => wholeNumber(min, max, /^(0|[1-9]\d{0,9})$/);
+const DIGITS = /^(0|[1-9]\d{0,9})$/;
 /** `from` is included, `to` is not; `cursor` is the `next_cursor` of a page with the same other parameters. */
 export const HistoryQuery = z.object({
   filter: HistoryFilter.default('all'),
@@ -67,8 +67,8 @@ export const HistoryQuery = z.object({
     .max(64)
     .regex(/^\P{Cc}*$/u, 'must not contain control characters')
     .optional(),
-  limit: number(1, 100).default(50).describe('Entries of a page, from 1 to 100; 50 by default.'),
-  offset: number(0, 1_000_000).default(0).meta(OLD_OFFSET),
+  limit: pageLimit(100, '50', DIGITS).default(50),
+  offset: wholeNumber(0, 1_000_000, DIGITS).default(0).meta(OLD_OFFSET),
   cursor: z.string().max(256).optional(),
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
