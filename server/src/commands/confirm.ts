@@ -1,4 +1,4 @@
-import { ServiceError } from '../core/errors.ts';
+import { ServiceError, hasCode } from '../core/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LiveView } from '../ports/live.ts';
 
@@ -26,11 +26,13 @@ export function ensureLive(live: LiveView): void {
     retry_after_seconds: 5,
   });
 }
-const hasCode = (error: unknown, code: ServiceError['code']): boolean =>
-  error instanceof ServiceError && error.code === code;
 /** Ignores a late answer, which is no failure of the action; throws every other error. */
 export function ignoreLate(error: unknown): void {
   if (!hasCode(error, 'engine_timeout')) throw error;
+}
+/** Ignores the refusal of a hang-up, because a leg that ended by itself is the wanted result; throws every other error. */
+export function ignoreEnded(error: unknown): void {
+  if (!hasCode(error, 'engine_refused')) throw error;
 }
 
 /** Waits until the live view shows the fact. Throws `failed`, `engine_timeout` or `engine_unavailable`. */

@@ -1,4 +1,5 @@
-import { ServiceError, hasCode } from '../../core/errors.ts';
+import { ignoreEnded } from '../../commands/confirm.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { CallVerbs } from '../../ports/engine-verbs.ts';
 import type { DeviceState } from '../../ports/engine-state.ts';
 import type { LiveView } from '../../ports/live.ts';
@@ -20,10 +21,7 @@ export const createSipCalls = (
     const end = async ({ id }: (typeof legs)[number]): Promise<void> => {
       const used = await engine.sipPortsOf(id);
       if (!used.some((port) => ports.has(port))) return;
-      await engine.hangup(id).catch((error: unknown) => {
-        // A leg that ended by itself is the wanted result.
-        if (!hasCode(error, 'engine_refused')) throw error;
-      });
+      await engine.hangup(id).catch(ignoreEnded);
     };
     await Promise.all(legs.map(end));
   },

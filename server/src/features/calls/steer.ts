@@ -1,7 +1,7 @@
 /** Plans for a leg of an ongoing call: hang up, transfer, hold, park, digits, recording. */
 import type { LegChoice, RetrieveRequest, TransferRequest } from '@offhook/contract/call-control.ts';
 import { nodeOf } from '@offhook/contract/ids.ts';
-import { ignoreLate } from '../../commands/confirm.ts';
+import { ignoreEnded, ignoreLate } from '../../commands/confirm.ts';
 import { ServiceError, hasCode, markUncertain } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { LiveCall, LiveLeg, LiveSide, LiveView } from '../../ports/live.ts';
@@ -140,10 +140,7 @@ export class Steering {
         const end = (leg: LiveLeg, i: number): Promise<void> =>
           engine
             .hangup(leg.id, { action_id: i === 0 ? operationId : `${operationId}-${i}` })
-            .catch((error: unknown) => {
-              // A leg that ended by itself is the wanted result.
-              if (!hasCode(error, 'engine_refused')) throw error;
-            });
+            .catch(ignoreEnded);
         await Promise.all(legs.map(end));
       },
       confirmed: () => legs.every((leg) => live.leg(leg.id) === undefined),
