@@ -6,6 +6,15 @@ export interface Endpoint {
   readonly name: string;
   readonly kind: EndpointKind;
 }
+/** End of the name of a device of each kind, after its extension. */
+export const DEVICE_SUFFIX: Readonly<Record<EndpointKind, string>> = {
+  sip: '',
+  webrtc: '-web',
+  mobile: '-mobile',
+};
+const DEVICE = /^([0-9]+)(?:-web|-mobile)?$/;
+/** Extension of a device by its name, also of one that the site no longer has; null for any other endpoint. */
+export const extensionOfDevice = (endpoint: string): string | null => DEVICE.exec(endpoint)?.[1] ?? null;
 /** An internal phone user. */
 export interface Person {
   readonly id: number;

@@ -67,6 +67,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   const ruled = new Set<string>();
   /** Calls of the keeper of recordings. */
   const kept: (readonly [string, string])[] = [];
+  const directory = directoryFixture();
   const scene = new Scene({ model, site: site(['1001', '1002', '1003', '1004', '1005', '1006']) });
   const hear = (events: readonly DomainEvent[]): void => {
     for (const event of events) {
@@ -114,7 +115,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
         roundTrip: async () => {},
       },
       live: live.view,
-      directory: directoryFixture(),
+      directory,
       audit: { record, recordIn: (_trx, entry) => record(entry) },
       store: temp.store,
       recordings: {
@@ -216,6 +217,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
     clock,
     commands,
     cut,
+    directory,
     endSession,
     former,
     inputs,

@@ -109,7 +109,7 @@ export function directoryFixture(
     trunkByEndpoint: (endpoint) => trunks.find((t) => t.endpoint === endpoint),
     leadsOut: () => false,
     mayCall: () => true,
-    isEmergency: () => false,
+    isEmergency: (number) => number === '112',
     pauseReasons: () => reasons,
     sipPassword: (extension) => `sip-secret-of-${extension}`,
     onChange(listener) {

@@ -22,8 +22,8 @@ import type { Actor } from '../../ports/operations.ts';
 import { CONFIRM_MS, nameOf } from './perform.ts';
 import { createCallControl } from './service.ts';
 import type { CallControl } from './service.ts';
-import { Listeners } from './listeners.ts';
-import type { ListenersDeps } from './listeners.ts';
+import { LostRights } from './lost-rights.ts';
+import type { LostRightsDeps } from './lost-rights.ts';
 import { createEndedCalls } from './reach.ts';
 import { createCallStore } from './store.ts';
 
@@ -43,7 +43,7 @@ export interface CallControlFeatureDeps extends Pick<
     readonly services: readonly string[];
     readonly parking_lots: readonly Pick<SiteParking, 'number' | 'first_slot' | 'last_slot'>[];
   };
-  readonly sessions: Pick<ListenersDeps, 'holders'> & {
+  readonly sessions: Pick<LostRightsDeps, 'holders'> & {
     onSessionEnded(listener: () => void): () => void;
   };
   /** IANA name of the site's time zone, which defines the day of the limits. */
@@ -56,7 +56,7 @@ export interface CallControlFeature extends CallControl {
   destinationOf(number: string): Destination;
   /** Applies new settings once they and their audit entry are stored. */
   changeSettings(actor: Actor, settings: CallSettings): Promise<CallSettings>;
-  /** Resolves once every listening is looked after. */
+  /** Resolves once every leg without a right to it is ended. */
   looked(): Promise<void>;
   close(): Promise<void>;
 }
@@ -99,8 +99,8 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
     unsent: 'refused',
     publish: deps.publish,
   });
-  const listeners = new Listeners({ ...deps, holders: deps.sessions.holders });
-  const look = (): void => void listeners.look();
+  const lostRights = new LostRights({ ...deps, holders: deps.sessions.holders });
+  const look = (): void => void lostRights.look();
   const stops = [deps.sessions.onSessionEnded(look), directory.onChange(look)];
   const control = createCallControl({ ...deps, guard, commands, ended: createEndedCalls(), isSlot, isLot });
   return {
@@ -120,10 +120,10 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
       settings = wanted;
       return settings;
     },
-    looked: () => listeners.look(),
+    looked: () => lostRights.look(),
     async close() {
       stops.forEach((stop) => stop());
-      await listeners.close();
+      await lostRights.close();
       await commands.close();
     },
   };

@@ -1,5 +1,6 @@
 import { NetworkConfig, SettingsConfig } from '@offhook/contract/config-network.ts';
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
+import { DEVICE_SUFFIX } from '../../ports/directory.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
 import type { Site, SiteTrunk } from '../../ports/site.ts';
 import { byNumber, mailboxOwners } from './model.ts';
@@ -50,9 +51,7 @@ export interface ConfiguredPhone extends ConfigBody<'phone'> {
   readonly sip_password: string;
 }
 
-/** Suffix of the endpoint of each kind after its extension. */
-const SUFFIX: Readonly<Record<EndpointKind, string>> = { sip: '', webrtc: '-web', mobile: '-mobile' };
-const ENDPOINT_KINDS = Object.keys(SUFFIX) as EndpointKind[];
+const ENDPOINT_KINDS = Object.keys(DEVICE_SUFFIX) as EndpointKind[];
 
 function configured({ id, body }: StoredObject<'extension'>): ConfiguredPerson {
   const { devices, sip_password, voicemail_pin, ...rest } = body;
@@ -71,7 +70,7 @@ function configured({ id, body }: StoredObject<'extension'>): ConfiguredPerson {
     ...who
   } = rest;
   const endpoints = ENDPOINT_KINDS.filter((kind) => devices.includes(kind)).map((kind) => ({
-    name: body.extension + SUFFIX[kind],
+    name: body.extension + DEVICE_SUFFIX[kind],
     kind,
   }));
   return {

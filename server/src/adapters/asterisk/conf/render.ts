@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../core/errors.ts';
+import { DEVICE_SUFFIX } from '../../../ports/directory.ts';
 import { isHere } from '../../../ports/site.ts';
 import type { Site, SiteNetwork } from '../../../ports/site.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from './instance.ts';
@@ -48,7 +49,7 @@ function checkSite(site: Site): void {
   for (const e of site.extensions) {
     take(e.extension, 'an extension');
     for (const endpoint of e.endpoints) {
-      const suffix = { sip: '', webrtc: '-web', mobile: '-mobile' }[endpoint.kind];
+      const suffix = DEVICE_SUFFIX[endpoint.kind];
       if (endpoint.name !== e.extension + suffix) {
         refuse(
           `extension ${e.extension}: its ${endpoint.kind} endpoint must be named ${e.extension}${suffix}`,
