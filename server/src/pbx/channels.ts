@@ -34,7 +34,7 @@ export function createChannel(s: State, t: Turn, described: EngineChannel): void
   const ch: { -readonly [K in keyof Channel]: Channel[K] } = {
     ...described,
     call: call?.id ?? null,
-    extension: extensionOf(s, described),
+    extension: personAt(s, described) ?? extensionOf(s, described),
     bridge: null,
     holding: false,
     held: false,
@@ -82,6 +82,9 @@ export const extensionOf = (s: State, ch: Pick<EngineChannel, 'kind' | 'endpoint
     ? (s.site.endpoints.get(ch.endpoint)?.extension ?? null)
     : null;
 
+/** The person of a leg at a shared phone by the journal, after a restart of the service. */
+const personAt = (s: State, { id, endpoint }: EngineChannel): string | null =>
+  endpoint !== null && s.site.shared.has(endpoint) ? (s.publishedLegs.get(id)?.leg.extension ?? null) : null;
 /** A leg at a shared phone belongs to the person who was signed in when it began. */
 export const keepsPerson = (s: State, ch: Channel): boolean =>
   ch.extension !== null && ch.endpoint !== null && s.site.shared.has(ch.endpoint);

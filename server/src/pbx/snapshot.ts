@@ -40,6 +40,8 @@ import { seeTrunks } from './trunks.ts';
  * applied before missing ones, so that a call that went on during the gap never ends.
  */
 export function applySnapshot(s: State, t: Turn, { snapshot, why }: EngineEventOf<'engine.snapshot'>): void {
+  // Before the channels, because a leg at a shared phone belongs to the person who is signed in there when it begins.
+  seeSigned(s, t, snapshot.signed);
   const present = new Set(snapshot.channels.map((c) => c.id));
   for (const channel of snapshot.channels) seeChannel(s, t, channel);
   const bridged = new Map(snapshot.bridged.map((b) => [b.channel, b]));
@@ -60,7 +62,6 @@ export function applySnapshot(s: State, t: Turn, { snapshot, why }: EngineEventO
     }
   }
   if (snapshot.features !== undefined) featuresSeen(s, t, snapshot.features);
-  seeSigned(s, t, snapshot.signed);
   seeSwitches(s, t, snapshot.switches);
   seeDevices(s, t, snapshot);
   seeTrunks(s, t, snapshot.trunks);
