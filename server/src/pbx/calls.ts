@@ -88,7 +88,7 @@ export function callFor(s: State, t: Turn, raw: CallId, channel: ChannelId, crea
     answered_at: null,
     channels: [],
     first_leg: null,
-    dialled: '',
+    numbers: [],
     direction: null,
     extensions: [],
     aliases: own === raw ? [] : [raw],
@@ -111,7 +111,7 @@ export function joinCall(s: State, t: Turn, call: Call, ch: Channel): void {
     ...call,
     channels: call.channels.includes(ch.id) ? call.channels : [...call.channels, ch.id],
     first_leg: call.first_leg ?? (isLeg ? ch.id : null),
-    dialled: isLeg && call.first_leg === null ? ch.dialled : call.dialled,
+    numbers: isLeg && call.numbers.length === 0 ? [ch.dialled || placedTo(s, call)] : call.numbers,
     direction: isLeg ? directionWith(call, ch) : call.direction,
     extensions: withExtension(call.extensions, ch.extension),
     started: call.started || isLeg,
@@ -122,7 +122,7 @@ export function joinCall(s: State, t: Turn, call: Call, ch: Channel): void {
   if (starts) {
     emit(t, 'call.started', `calls/${call.id}`, {
       ...notePublished(s, { ...callRef(joined), leg: legRef(s, ch) }),
-      dialled: ch.dialled || placedTo(s, call),
+      dialled: joined.numbers[0] ?? '',
       ...(joined.placed === undefined ? {} : { placed: joined.placed }),
     });
   }
@@ -184,6 +184,7 @@ function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void {
     customer: weightiest([kept.customer, lost.customer]),
     known: kept.known ?? lost.known,
     ring: kept.ring ?? lost.ring,
+    numbers: [...kept.numbers, ...lost.numbers],
     direction: directionOfBoth(kept, lost),
     extensions: lost.extensions.reduce(withExtension, kept.extensions),
     aliases: [...kept.aliases, lost.id, ...lost.aliases],
@@ -305,7 +306,8 @@ export function transferred(
   const call = s.calls.get(id);
   const key = `${kind} ${t.at} ${by?.id ?? ''} ${to}`;
   if (call === undefined || !call.started || call.transfer === key) return;
-  s.calls.set(id, { ...call, transfer: key });
+  s.calls.set(id, { ...call, transfer: key, numbers: [...call.numbers, to] });
+  touchCall(s, id);
   emit(t, 'call.transferred', `calls/${id}`, {
     ...callRef(call),
     kind,

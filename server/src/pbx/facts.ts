@@ -15,6 +15,8 @@ export interface PublishedCall {
   answered_at: number | null;
   direction: CallDirection;
   extensions: readonly string[];
+  /** As `LiveCall.numbers`. */
+  numbers: readonly string[];
   aliases: string[];
   /** How the customer of an outgoing call answered, by the events so far. */
   customer: LegDisposition | null;
@@ -91,9 +93,10 @@ export const memberKey = (queue: string, extension: string): string => `${queue}
 type OfCall = Pick<EventData<'call.started'>, 'call_id'> &
   Partial<Pick<EventData<'call.started'>, 'direction' | 'extensions'>>;
 /** Defaults for what events and checkpoints of earlier versions lack. */
-const NO_ONE: Pick<PublishedCall, 'direction' | 'extensions' | 'customer' | 'known'> = {
+const NO_ONE: Pick<PublishedCall, 'direction' | 'extensions' | 'numbers' | 'customer' | 'known'> = {
   direction: 'internal',
   extensions: [],
+  numbers: [],
   customer: null,
   known: null,
 };
@@ -239,10 +242,10 @@ function reduceCall(facts: OpenFacts, event: CallEvent): void {
   const data: OfCall = event.data;
   const { direction = NO_ONE.direction, extensions = NO_ONE.extensions } = data;
   if (event.type === 'call.started') {
-    const { leg } = event.data;
+    const { leg, dialled } = event.data;
     const legs = new Map([[leg.leg_id, leg]]);
     const fresh = { started_at: event.at, answered_at: null, aliases: [], customer: null, known: null };
-    calls.set(data.call_id, { ...fresh, direction, extensions, legs });
+    calls.set(data.call_id, { ...fresh, direction, extensions, numbers: [dialled], legs });
     return;
   }
   const call = calls.get(data.call_id);
@@ -255,6 +258,7 @@ function reduceCall(facts: OpenFacts, event: CallEvent): void {
   if (event.type === 'call.left') call.legs.delete(event.data.leg.leg_id);
   else if (event.type === 'call.transferred') {
     if (event.data.kind === 'pickup' && event.data.by !== null) call.picked_up_by = event.data.by;
+    call.numbers = [...call.numbers, event.data.to];
     noteJoined(facts, call, event.data);
   } else call.legs.set(event.data.leg.leg_id, event.data.leg);
 }
@@ -266,6 +270,7 @@ function endCall(
   const into = merged_into === null ? undefined : calls.get(merged_into);
   if (call !== undefined && into !== undefined) {
     into.aliases.push(call_id, ...call.aliases);
+    into.numbers = [...into.numbers, ...call.numbers];
     for (const [id, leg] of call.legs) into.legs.set(id, leg);
     into.started_at = Math.min(into.started_at, call.started_at);
     into.answered_at ??= call.answered_at;

@@ -30,7 +30,7 @@ export function begin(before: State, facts: OpenFacts): State {
       answered_at: published.answered_at,
       channels: [],
       first_leg: null,
-      dialled: '',
+      numbers: published.numbers,
       direction: published.direction,
       extensions: published.extensions,
       aliases,

@@ -77,8 +77,8 @@ export interface Call {
   /** Legs and halves of internal pairs, oldest first. */
   readonly channels: readonly ChannelId[];
   readonly first_leg: ChannelId | null;
-  /** Number dialled by the first leg. */
-  readonly dialled: string;
+  /** As `LiveCall.numbers`; the first one is the number dialled by the first leg. */
+  readonly numbers: readonly string[];
   readonly placed?: Placed;
   /** Null until the first leg. */
   readonly direction: CallDirection | null;

@@ -36,17 +36,24 @@ test('calls - the leg of a former holder ends also where the live model no longe
   assert.deepEqual(hungUp(rig), [`hangup ${chan('1')}`]);
 });
 
-test('calls - an emergency call of a deactivated person goes on', async (t) => {
-  const rig = await callsRig(t);
-  rig.scene.created('1', { endpoint: '1003', dialled: '112' });
-  rig.scene.created('2', { endpoint: 'trunk-north', of: '1' });
-  for (const id of ['2', '1']) {
-    rig.scene.state(id, 'up');
-    rig.scene.enter('b1', id);
+test('calls - an emergency call of a deactivated person goes on, also one that a colleague transferred', async (t) => {
+  for (const dialled of ['112', '1001']) {
+    const rig = await callsRig(t);
+    rig.scene.created('1', { endpoint: '1003', dialled });
+    rig.scene.created('2', { endpoint: dialled === '112' ? 'trunk-north' : '1001', of: '1' });
+    for (const id of ['2', '1']) {
+      rig.scene.state(id, 'up');
+      rig.scene.enter('b1', id);
+    }
+    if (dialled !== '112') {
+      const said = { by: chan('2'), transferee: chan('1'), to: '112', succeeded: true } as const;
+      rig.scene.send({ type: 'transfer.blind', ...said });
+      rig.scene.hangup('2');
+    }
+    rig.directory.change('1003', { active: false });
+    await rig.calls.looked();
+    assert.deepEqual(hungUp(rig), []);
   }
-  rig.directory.change('1003', { active: false });
-  await rig.calls.looked();
-  assert.deepEqual(hungUp(rig), []);
 });
 
 test('calls - a hang-up that fails is repeated until the leg has ended', async (t) => {

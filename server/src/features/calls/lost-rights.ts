@@ -64,11 +64,13 @@ export class LostRights {
     const { engine, live, log } = this.#deps;
     if (!live.live) return;
     const end = async ({ leg, why }: Lost): Promise<void> => {
-      log.info({ leg: leg.id, endpoint: leg.endpoint }, why);
-      // One that has ended meanwhile is refused, and any other is found again.
-      await engine.hangup(leg.id).catch((error: unknown) => {
+      try {
+        await engine.hangup(leg.id);
+        log.info({ leg: leg.id, endpoint: leg.endpoint }, why);
+      } catch (error) {
+        // One that has ended meanwhile is refused, and any other is found again.
         log.debug({ leg: leg.id, error: messageOf(error) }, 'a leg without a right is not ended yet');
-      });
+      }
     };
     const calls = live.calls();
     await Promise.all(this.#ofFormerHolders(calls).map(end));
@@ -85,9 +87,9 @@ export class LostRights {
       );
     };
     return calls
-      .filter(({ dialled }) => !directory.isEmergency(dialled))
+      .filter(({ numbers }) => !numbers.some((number) => directory.isEmergency(number)))
       .flatMap(({ legs }) => legs.filter((leg) => !isHeld(leg)))
-      .map((leg) => ({ leg, why: 'a call ends because its person no longer has the extension' }));
+      .map((leg) => ({ leg, why: 'a call ends because its person may no longer use the extension' }));
   }
   async #ofFormerListeners(calls: readonly LiveCall[]): Promise<readonly Lost[]> {
     const legs = calls.flatMap((call) => (call.placed === 'listen' ? call.legs : []));
