@@ -116,6 +116,19 @@ test('check input - a problem has each field with its rule, in the language of t
       },
     ],
   );
+  const strict = z.strictObject({ number: z.string() });
+  assert.deepEqual(
+    errorsOf(() => checkInput(strict, { number: '1', Number: 1, 'a: b': 1, '2-x': 1 }, 'body')),
+    ['Number', 'a: b', '2-x'].map((path) => ({
+      path,
+      detail: path === 'Number' ? 'unbekanntes Feld; meinten Sie number?' : 'unbekanntes Feld',
+    })),
+    'a name of any form',
+  );
+  assert.deepEqual(
+    errorsOf(() => checkInput(strict, [], 'body')),
+    [{ path: 'body', detail: 'erwartet ein Objekt, erhalten eine Liste' }],
+  );
   const thrown = (detail: ConstructorParameters<typeof ServiceError>[1]) => () => {
     throw new ServiceError('invalid_request', detail);
   };

@@ -1,6 +1,7 @@
 /** Checks every input by its schema; the refusal names the field, the rule and the accepted values. */
 import type { z } from 'zod';
 import { ServiceError } from './errors.ts';
+import type { Fault } from './errors.ts';
 import { asSaid, say, sayAll } from './said.ts';
 import type { Said } from './said.ts';
 
@@ -13,18 +14,27 @@ const MAX_KEYS = 1_000;
 
 /** Returns the parsed value; throws `invalid_request`. `where` names the value in a fault of the whole, e.g. `body`. */
 export function checkInput<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
-  const tooMany = countFault(schema, value, where);
-  if (tooMany !== null) throw new ServiceError('invalid_request', tooMany);
+  const tooMany = countFault(schema, value);
+  if (tooMany !== null) throw refusalOf([tooMany]);
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const faults = result.error.issues.slice(0, MAX_FAULTS).flatMap((issue) => faultsOf(issue, value, schema));
   // The first fault of a field is the plainest one; others often follow from it.
-  const said = faults
-    .filter(({ path }, i) => faults.findIndex((one) => one.path === path) === i)
-    .slice(0, MAX_FAULTS)
-    .map(({ path, rule }) => say`${path || where}: ${asSaid(rule)}`);
-  throw new ServiceError('invalid_request', sayAll(said, '; '));
+  const first = faults
+    .map(({ path, rule }) => ({ path: path || where, rule }))
+    .filter(({ path }, i, all) => all.findIndex((one) => one.path === path) === i);
+  throw refusalOf(first.slice(0, MAX_FAULTS));
 }
+/** The refusal of an input with these faults. */
+const refusalOf = (faults: readonly Fault[]): ServiceError =>
+  new ServiceError(
+    'invalid_request',
+    sayAll(
+      faults.map(({ path, rule }) => say`${path}: ${asSaid(rule)}`),
+      '; ',
+    ),
+    { faults },
+  );
 /** Fastify's validator compiler, so that every route reports faults in the same form. */
 export const inputValidator =
   ({ schema, httpPart = 'body' }: { readonly schema: unknown; readonly httpPart?: string | undefined }) =>
@@ -40,10 +50,7 @@ export const inputValidator =
 function checkRepeats(query: object): void {
   const repeated = Object.entries(query).find(([, value]) => Array.isArray(value));
   if (repeated !== undefined)
-    throw new ServiceError(
-      'invalid_request',
-      say`${repeated[0].slice(0, MAX_TEXT)}: occurs twice; send it once`,
-    );
+    throw refusalOf([{ path: repeated[0].slice(0, MAX_TEXT), rule: 'occurs twice; send it once' }]);
 }
 const PLACES: Readonly<Record<string, string>> = { querystring: 'query' };
 
@@ -59,7 +66,7 @@ const defOf = (schema: z.ZodType): Def => schema._zod.def as unknown as Def;
  * Finds lists of the outermost object that exceed their limit. The schema would first check each element, which takes
  * seconds for millions of them.
  */
-function countFault(schema: z.ZodType, value: unknown, where: string): Said | null {
+function countFault(schema: z.ZodType, value: unknown): Fault | null {
   const { shape } = defOf(schema);
   if (shape === undefined || typeof value !== 'object' || value === null) return null;
   for (const [name, field] of Object.entries(shape)) {
@@ -69,16 +76,11 @@ function countFault(schema: z.ZodType, value: unknown, where: string): Said | nu
     while (def.innerType !== undefined) def = defOf(def.innerType);
     const most = def.checks?.find(({ _zod }) => _zod.def.check === 'max_length')?._zod.def.maximum;
     if (most !== undefined && list.length > most)
-      return say`${name || where}: ${say`must have at most ${most} entries, has ${list.length}`}`;
+      return { path: name, rule: say`must have at most ${most} entries, has ${list.length}` };
   }
   return null;
 }
 
-/** A fault of an input: the field and the rule it breaks. */
-export interface Fault {
-  readonly path: string;
-  readonly rule: Said | string;
-}
 type Issue = z.core.$ZodIssue;
 const pathOf = (parts: readonly PropertyKey[]): string =>
   parts.map((part) => String(part).slice(0, MAX_TEXT)).join('.');

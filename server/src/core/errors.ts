@@ -1,11 +1,18 @@
 import { ERRORS } from '@offhook/contract/errors.ts';
 import type { ErrorCode, Language, Problem } from '@offhook/contract/errors.ts';
-import { asSaid, spoken } from './said.ts';
+import { spoken } from './said.ts';
 import type { Said } from './said.ts';
 import { errorTexts, textIn } from './words.ts';
 
+/** A fault of an input: the field and the rule it breaks. */
+export interface Fault {
+  readonly path: string;
+  readonly rule: Said | string;
+}
 export interface ErrorExtras {
   readonly cause?: unknown;
+  /** Faults that the detail lists; absent: the only one, if the detail of an `invalid_request` is `<field>: <rule>`. */
+  readonly faults?: readonly Fault[];
   /** Seconds for the `Retry-After` header. */
   readonly retry_after_seconds?: number;
   /** Members added to the problem body. */
@@ -70,12 +77,13 @@ export const hasCode = (error: unknown, code: ErrorCode): error is ServiceError 
 /** The message of any thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-const JOINED = /^\{0\}(?:; \{\d+\})*$/;
 const FIELD_RULE = /^([a-z]\w*(?:\.[\w-]+)*): (.+)$/s;
-/** The fields that a detail names; a detail is `<field>: <rule>`, or several of these. */
-function fieldErrors(detail: Said | string, language: Language): NonNullable<Problem['errors']> {
-  const { key, values } = asSaid(detail);
-  if (JOINED.test(key)) return values.flatMap((one) => fieldErrors(one as Said, language));
+/** The fields that an error names, with their rules. */
+function fieldErrors(
+  { detail, extras: { faults } }: ServiceError,
+  language: Language,
+): NonNullable<Problem['errors']> {
+  if (faults !== undefined) return faults.map(({ path, rule }) => ({ path, detail: textIn(rule, language) }));
   const [, path, rule] = FIELD_RULE.exec(textIn(detail, language)) ?? [];
   return path === undefined || rule === undefined ? [] : [{ path, detail: rule }];
 }
@@ -88,7 +96,7 @@ export function problemOf(thrown: unknown, requestId?: string, language: Languag
   const row = ERRORS[error.code];
   const { title, detail: whole } = errorTexts(error.code, error.detail, language);
   const detail = whole.length > MAX_DETAIL ? `${whole.slice(0, MAX_DETAIL)}…` : whole;
-  const errors = error.code === 'invalid_request' ? fieldErrors(error.detail, language) : [];
+  const errors = error.code === 'invalid_request' ? fieldErrors(error, language) : [];
   return {
     type: `/docs/errors#${error.code}`,
     title,

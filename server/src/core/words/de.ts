@@ -160,7 +160,7 @@ export const de: Words = {
     'this API key is limited to some queues or extensions':
       'dieser API-Schlüssel ist auf einige Warteschlangen oder Nebenstellen begrenzt',
     'body: must be valid JSON': 'body: muss gültiges JSON sein',
-    '{0}: occurs twice; send it once': '{0}: kommt zweimal vor; senden Sie es einmal',
+    'occurs twice; send it once': 'kommt zweimal vor; senden Sie es einmal',
     'unknown field; did you mean {0}?': 'unbekanntes Feld; meinten Sie {0}?',
     'must be a whole number from {0} to {1}': 'muss eine ganze Zahl von {0} bis {1} sein',
     'must be a time such as 2026-11-21T09:00:00Z or 2026-11-21T10:00:00+01:00, with a capital T and Z':

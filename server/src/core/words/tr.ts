@@ -157,7 +157,7 @@ export const tr: Words = {
     'this API key is limited to some queues or extensions':
       'bu API anahtarı bazı kuyruk ya da dahililerle sınırlı',
     'body: must be valid JSON': 'body: geçerli JSON olmalı',
-    '{0}: occurs twice; send it once': '{0}: iki kez geçiyor; bir kez gönderin',
+    'occurs twice; send it once': 'iki kez geçiyor; bir kez gönderin',
     'unknown field; did you mean {0}?': 'bilinmeyen alan; {0} mı demek istediniz?',
     'must be a whole number from {0} to {1}': '{0} ile {1} arasında bir tam sayı olmalı',
     'must be a time such as 2026-11-21T09:00:00Z or 2026-11-21T10:00:00+01:00, with a capital T and Z':
