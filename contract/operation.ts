@@ -90,7 +90,7 @@ export interface Operation {
   readonly reply?: z.ZodType;
   /** Status of a success; 200 by default. */
   readonly status?: 200 | 201 | 202;
-  /** Bodies of other statuses that are no errors. */
+  /** Bodies of other statuses that are no problems. */
   readonly others?: Readonly<Record<number, z.ZodType>>;
   /** The reply is sent as a file. */
   readonly file?: true;

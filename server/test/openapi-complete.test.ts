@@ -232,3 +232,14 @@ test('postman - the collection has each operation once, with its path, its param
     assert.deepEqual(body === undefined ? undefined : JSON.parse(body.raw), json?.example, name);
   }
 });
+test('openapi - the refusals of the Model Context Protocol itself have their own form beside that of a problem', () => {
+  const { responses = {} } = document.paths['/mcp']!['post']!;
+  assert.deepEqual(
+    Object.entries(responses).flatMap(([status, response]) => {
+      const { content = {} } = follow(response) as { content?: Record<string, unknown> };
+      return 'application/json' in content ? [status] : [];
+    }),
+    ['200', '400', '406'],
+  );
+  assert.ok('202' in responses);
+});

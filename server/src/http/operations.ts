@@ -133,7 +133,7 @@ function addRoute(app: App, { op, params, body, permit, run, held }: Runnable): 
       params: op.params,
       body: hasBody ? body : undefined,
       security: op.credential === true ? [{ bearer: [] }, { cookie: [] }] : undefined,
-      response: success === undefined ? undefined : { [status]: success, ...op.others },
+      response: success === undefined ? op.others : { [status]: success, ...op.others },
     }),
     handler: (request, reply) => {
       const input = {

@@ -369,6 +369,8 @@ test('mcp - who has no scope, a cookie, a foreign origin or no message is refuse
   assert.deepEqual(await codeOf('{'), [400, 'invalid_request']);
   assert.deepEqual(await codeOf({ ...PING, params: { x: 'y'.repeat(70_000) } }), [413, 'body_too_large']);
   assert.equal((await post(PING, { 'mcp-protocol-version': '1999-01-01' })).status, 400);
+  assert.equal((await post(PING, { accept: 'application/json' })).status, 406);
+  assert.equal((await post({ jsonrpc: '2.0', method: 'notifications/initialized' })).status, 202);
   for (const method of ['GET', 'DELETE']) {
     const other = await fetch(`${base}/mcp`, { method, headers: { authorization: 'Bearer key-reads' } });
     assert.deepEqual([other.status, other.headers.get('allow')], [405, 'POST']);
