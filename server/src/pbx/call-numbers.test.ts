@@ -32,7 +32,7 @@ test('pbx calls - a call has all numbers that it was begun, joined or transferre
   });
   for (const id of ['2', '5']) scene.hangup(id);
   scene.send({ type: 'transfer.blind', by: chan('6'), transferee: chan('1'), to: '1003', succeeded: true });
-  const numbers = [['1002', ['1002', '112', '112', '1003']]];
+  const numbers = [['1002', ['1002', '112', '1003']]];
   assert.deepEqual(shown(scene), numbers);
   for (const by of ['checkpoint', 'events'] as const) {
     const after = restarted(scene, by);

@@ -13,6 +13,7 @@ import {
   notePublished,
   tellLeg,
 } from './legs.ts';
+import { withNumbers } from './facts.ts';
 import { touchQueue } from './queue-state.ts';
 import { emit } from './state.ts';
 import type { Call, Channel, State, Turn } from './state.ts';
@@ -184,7 +185,7 @@ function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void {
     customer: weightiest([kept.customer, lost.customer]),
     known: kept.known ?? lost.known,
     ring: kept.ring ?? lost.ring,
-    numbers: [...kept.numbers, ...lost.numbers],
+    numbers: withNumbers(kept.numbers, lost.numbers),
     direction: directionOfBoth(kept, lost),
     extensions: lost.extensions.reduce(withExtension, kept.extensions),
     aliases: [...kept.aliases, lost.id, ...lost.aliases],
@@ -306,7 +307,7 @@ export function transferred(
   const call = s.calls.get(id);
   const key = `${kind} ${t.at} ${by?.id ?? ''} ${to}`;
   if (call === undefined || !call.started || call.transfer === key) return;
-  s.calls.set(id, { ...call, transfer: key, numbers: [...call.numbers, to] });
+  s.calls.set(id, { ...call, transfer: key, numbers: withNumbers(call.numbers, [to]) });
   touchCall(s, id);
   emit(t, 'call.transferred', `calls/${id}`, {
     ...callRef(call),

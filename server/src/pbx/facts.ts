@@ -90,6 +90,10 @@ export interface OpenFacts {
 export const memberKey = (queue: string, extension: string): string => `${queue}\n${extension}`;
 
 /** Reference to a call; events of the first release carry only its id. */
+/** Numbers of a call and further ones, each once: a call that phones transfer to and fro keeps few. */
+export const withNumbers = (numbers: readonly string[], more: readonly string[]): readonly string[] => [
+  ...new Set([...numbers, ...more]),
+];
 type OfCall = Pick<EventData<'call.started'>, 'call_id'> &
   Partial<Pick<EventData<'call.started'>, 'direction' | 'extensions'>>;
 /** Defaults for what events and checkpoints of earlier versions lack. */
@@ -258,7 +262,7 @@ function reduceCall(facts: OpenFacts, event: CallEvent): void {
   if (event.type === 'call.left') call.legs.delete(event.data.leg.leg_id);
   else if (event.type === 'call.transferred') {
     if (event.data.kind === 'pickup' && event.data.by !== null) call.picked_up_by = event.data.by;
-    call.numbers = [...call.numbers, event.data.to];
+    call.numbers = withNumbers(call.numbers, [event.data.to]);
     noteJoined(facts, call, event.data);
   } else call.legs.set(event.data.leg.leg_id, event.data.leg);
 }
@@ -270,7 +274,7 @@ function endCall(
   const into = merged_into === null ? undefined : calls.get(merged_into);
   if (call !== undefined && into !== undefined) {
     into.aliases.push(call_id, ...call.aliases);
-    into.numbers = [...into.numbers, ...call.numbers];
+    into.numbers = withNumbers(into.numbers, call.numbers);
     for (const [id, leg] of call.legs) into.legs.set(id, leg);
     into.started_at = Math.min(into.started_at, call.started_at);
     into.answered_at ??= call.answered_at;

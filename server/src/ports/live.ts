@@ -90,7 +90,7 @@ export interface LiveCall {
   readonly extensions: readonly string[];
   /** The number its first leg dialled, or was reached by. */
   readonly dialled: string;
-  /** All numbers that it was begun or transferred to, those of calls that were joined into it included. */
+  /** All numbers that it was begun or transferred to, those of calls that were joined into it included; each once. */
   readonly numbers: readonly string[];
   readonly placed?: Placed;
   readonly started_at: number;
