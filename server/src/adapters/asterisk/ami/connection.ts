@@ -95,7 +95,7 @@ export interface ActionOptions {
   readonly counted?: string;
 }
 /** Actions after which the engine is as before, so that a missing answer leaves nothing unknown. */
-const READS: ReadonlySet<string> = new Set(['Ping', 'Login', 'Logoff']);
+const READS: ReadonlySet<string> = new Set(['Ping', 'Login']);
 /** Actions that change nothing, which a process without the lease may send too. */
 const UNFENCED: ReadonlySet<string> = new Set([...READS, 'CoreStatus', 'CoreSettings']);
 
@@ -112,8 +112,7 @@ export class AmiConnection {
   readonly #over = new AbortController();
   readonly #prefix = randomBytes(5).toString('hex');
   #state: ConnectionState = 'connecting';
-  #banner = '';
-  #draining = false;
+  #isGreeted = false;
   #sent = 0;
   /** Milliseconds since the last bytes from the engine, in ticks. */
   #quiet = 0;
@@ -165,10 +164,6 @@ export class AmiConnection {
     this.#listen();
   }
 
-  /** The greeting, e.g. `Asterisk Call Manager/11.0.0`. */
-  get banner(): string {
-    return this.#banner;
-  }
   get closed(): Promise<CloseReason> {
     return this.#ended.promise;
   }
@@ -187,7 +182,6 @@ export class AmiConnection {
    * `engine_unavailable`, `engine_timeout`, `overloaded`.
    */
   async action(name: string, fields: ActionFields = {}, options: ActionOptions = {}): Promise<AmiAnswer> {
-    this.#rejectWhileDraining();
     return this.#send(name, fields, null, options.ms ?? ACTION_MS.member, options);
   }
   /** Sends an action that answers with a list and passes on its rows as they arrive. Also throws `ListVoid`. */
@@ -197,29 +191,13 @@ export class AmiConnection {
     row: (event: string, frame: Frame) => void,
     options: ActionOptions = {},
   ): Promise<number> {
-    this.#rejectWhileDraining();
     return (await this.#send(name, fields, row, options.ms ?? ACTION_MS.list, options)).rows;
-  }
-  /** Accepts no new action, waits for the pending ones, signs out. */
-  async drain(): Promise<CloseReason> {
-    this.#draining = true;
-    while (this.#pending.size > 0 && this.#state !== 'closed')
-      await this.#clock.sleep(20, this.#over.signal).catch(() => {});
-    if (this.#state !== 'closed') {
-      await this.#send('Logoff', {}, null, ACTION_MS.ping, {}).catch(() => {});
-      this.close();
-    }
-    return this.closed;
   }
   /** Closes at once. */
   close(): void {
     this.#end('closed', 'closed by us');
   }
 
-  #rejectWhileDraining(): void {
-    if (this.#draining)
-      throw markNotBegun(new ServiceError('engine_unavailable', 'the connection is being closed'));
-  }
   #move(to: ConnectionState): void {
     this.#state = to;
     this.#options.state?.(to);
@@ -295,7 +273,6 @@ export class AmiConnection {
         ignored: (name) => ignored?.(name),
         response: (status, frame) => {
           if (status !== 'Goodbye') pending.takeResponse(status, frame);
-          else if (this.#draining) this.close();
           else this.#end('goodbye', 'the engine said goodbye');
         },
         dropped: (reason, raw) => dropped?.(reason, raw),
@@ -312,17 +289,17 @@ export class AmiConnection {
       this.#end('no_manager', `the other side greeted with ${JSON.stringify(line.slice(0, 80))}`);
       return false;
     }
-    this.#banner = line;
+    this.#isGreeted = true;
     this.#greeted.resolve();
     return true;
   }
   #listen(): void {
     const socket = this.#socket;
     const ended = (): void =>
-      this.#end(this.#banner === '' ? 'no_manager' : 'ended', 'the engine closed the connection');
+      this.#end(this.#isGreeted ? 'ended' : 'no_manager', 'the engine closed the connection');
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('error', (error) =>
-      this.#end(this.#state === 'connecting' && this.#banner === '' ? 'unreachable' : 'ended', error.message),
+      this.#end(this.#state === 'connecting' && !this.#isGreeted ? 'unreachable' : 'ended', error.message),
     );
     socket.on('close', ended);
     socket.on('end', ended);
