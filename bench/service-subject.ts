@@ -37,7 +37,7 @@ import { Sessions } from '../server/src/features/sessions/service.ts';
 import { Wallboard } from '../server/src/features/wallboard/service.ts';
 import { createHost } from '../server/src/http/host.ts';
 import { addOperations } from '../server/src/http/operations.ts';
-import { createEngineLoop } from '../server/src/journal/engine-loop.ts';
+import { EngineLoop } from '../server/src/journal/engine-loop.ts';
 import { eventOf, openJournal } from '../server/src/journal/journal.ts';
 import { createLiveView } from '../server/src/journal/live.ts';
 import { createModel } from '../server/src/pbx/model.ts';
@@ -153,7 +153,7 @@ const stream = createStream({
 });
 const stop = new AbortController();
 const isLive = Promise.withResolvers<number>();
-const loop = createEngineLoop({ engine, model, journal, log });
+const loop = new EngineLoop({ engine, model, journal, log });
 loop.begin({
   signal: stop.signal,
   site: siteEvent(directory.config(), clock.now()),

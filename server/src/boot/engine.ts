@@ -5,7 +5,7 @@ import { Waking } from '../features/push/waking.ts';
 import { sharedPhones } from '../features/pbx-config/site.ts';
 import { NetworkBlocks } from '../features/sip-security/blocks.ts';
 import { createSipSecurity } from '../features/sip-security/service.ts';
-import { createEngineLoop } from '../journal/engine-loop.ts';
+import { EngineLoop } from '../journal/engine-loop.ts';
 import { createLiveView } from '../journal/live.ts';
 import { createModel } from '../pbx/model.ts';
 import type { Config } from './config.ts';
@@ -52,7 +52,7 @@ export async function createEngineSide(parts: EngineParts, stack: AsyncDisposabl
   });
   const model = createModel();
   const live = createLiveView(model.view);
-  const loop = createEngineLoop({ engine, model, journal, log });
+  const loop = new EngineLoop({ engine, model, journal, log });
   const blocks = await NetworkBlocks.open({
     store,
     audit,

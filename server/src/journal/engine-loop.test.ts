@@ -10,7 +10,7 @@ import type { EngineEvent } from '../ports/engine-events.ts';
 import type { EngineSnapshot } from '../ports/engine-state.ts';
 import type { JournalStore } from '../ports/journal-store.ts';
 import { until } from '../../test/support/until.ts';
-import { createEngineLoop } from './engine-loop.ts';
+import { EngineLoop } from './engine-loop.ts';
 import type { EngineLoopOptions, LoopStart } from './engine-loop.ts';
 import { eventOf, openJournal } from './journal.ts';
 
@@ -71,7 +71,7 @@ function start(options: Partial<EngineLoopOptions & LoopStart> & { store?: Journ
   const stop = new AbortController();
   const model = createModel();
   const committed: number[] = [];
-  const loop = createEngineLoop({ engine, model, journal, log: silent, ...options });
+  const loop = new EngineLoop({ engine, model, journal, log: silent, ...options });
   loop.begin({
     signal: stop.signal,
     site: site(),

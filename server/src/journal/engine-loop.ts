@@ -55,40 +55,6 @@ export interface LostEvents {
   readonly from: number;
   readonly to: number;
 }
-export interface EngineLoop {
-  /** Restores the model from the journal and follows the engine. `tell` and `publish` must not be called earlier. */
-  begin(start: LoopStart): void;
-  /**
-   * Resolves when the engine's events end or the signal is aborted, with the events of features that could not be written
-   * within three seconds; null for none.
-   */
-  readonly closed: Promise<LostEvents | null>;
-  lag(): JournalLag;
-  /**
-   * Passes a decision of the service to the model, in order with the engine's facts. The newest
-   * `site.changed` is kept. O(1) beside the step.
-   */
-  readonly tell: (input: ModelInput) => void;
-  /**
-   * Commits events of features, in order with the model's own. Where too many are held, the newest are lost; then
-   * `store.events_lost` follows them, which makes readers of the stream take snapshots.
-   */
-  readonly publish: (events: readonly DomainEvent[]) => void;
-  /** True when every event is committed: the model then shows the state at the journal's head. */
-  readonly settled: () => boolean;
-  /**
-   * Seq of the newest event that the model's state contains, committed or not, and how often the model was restored to
-   * the journal's state; null while events of the model were dropped and its state has no position in the journal.
-   */
-  readonly position: () => { readonly seq: number; readonly restored: number } | null;
-  /**
-   * Resolves once every event so far is committed, or once the journal rejects them after this call; null if no wait is
-   * needed: all events are committed, they were dropped, or the journal is on the disk.
-   */
-  readonly recorded: () => Promise<void> | null;
-  /** Ends a group at the present position, so that the journal's head is there when `onCommitted` is called. */
-  readonly meet: () => void;
-}
 export interface EngineLoopOptions {
   readonly engine: Pick<Engine, 'events' | 'resync'>;
   readonly model: LiveModel;
@@ -116,7 +82,7 @@ export interface LoopStart {
  * yields the differences. If the journal commits by a promise, one group is under way at a time; its events are held
  * until it is committed, and a retry begins with them.
  */
-class SerialLoop implements EngineLoop {
+export class EngineLoop {
   readonly #options: EngineLoopOptions;
   readonly #backoff = new Backoff(RETRY);
   #recording: { readonly seq: number; readonly over: () => void }[] = [];
@@ -124,7 +90,7 @@ class SerialLoop implements EngineLoop {
   #remote = false;
   #start: LoopStart | null = null;
   #site!: SiteEvent;
-  closed: Promise<LostEvents | null> = Promise.resolve(null);
+  #closed: Promise<LostEvents | null> = Promise.resolve(null);
   #held: DomainEvent[] = [];
   /** Those of the held events that features published. */
   readonly #ofFeatures = new WeakSet<DomainEvent>();
@@ -161,11 +127,19 @@ class SerialLoop implements EngineLoop {
     this.#options = options;
   }
 
+  /** Restores the model from the journal and follows the engine. `tell` and `publish` must not be called earlier. */
   begin(start: LoopStart): void {
     this.#start = start;
     this.#site = start.site;
     this.#restore();
-    this.closed = this.#live(start);
+    this.#closed = this.#live(start);
+  }
+  /**
+   * Resolves when the engine's events end or the signal is aborted, with the events of features that could not be written
+   * within three seconds; null for none.
+   */
+  get closed(): Promise<LostEvents | null> {
+    return this.#closed;
   }
   lag(): JournalLag {
     const held = this.#held.length;
@@ -179,6 +153,10 @@ class SerialLoop implements EngineLoop {
       failed: this.#failed,
     };
   }
+  /**
+   * Passes a decision of the service to the model, in order with the engine's facts. The newest
+   * `site.changed` is kept. O(1) beside the step.
+   */
   readonly tell = (input: ModelInput): void => {
     const { onStepped } = this.#begun();
     if (input.type === 'site.changed') this.#site = input;
@@ -186,16 +164,29 @@ class SerialLoop implements EngineLoop {
     onStepped?.();
     this.#drain();
   };
+  /**
+   * Commits events of features, in order with the model's own. Where too many are held, the newest are lost; then
+   * `store.events_lost` follows them, which makes readers of the stream take snapshots.
+   */
   readonly publish = (events: readonly DomainEvent[]): void => {
     this.#begun();
     for (const event of events) this.#ofFeatures.add(event);
     this.#hold(events);
     this.#drain();
   };
+  /** True when every event is committed: the model then shows the state at the journal's head. */
   readonly settled = (): boolean => this.#held.length === 0 && !this.#overflowed;
+  /**
+   * Seq of the newest event that the model's state contains, committed or not, and how often the model was restored to
+   * the journal's state; null while events of the model were dropped and its state has no position in the journal.
+   */
   readonly position = (): { readonly seq: number; readonly restored: number } | null =>
     this.#overflowed ? null : { seq: this.#at + this.#held.length, restored: this.#restored };
 
+  /**
+   * Resolves once every event so far is committed, or once the journal rejects them after this call; null if no wait is
+   * needed: all events are committed, they were dropped, or the journal is on the disk.
+   */
   readonly recorded = (): Promise<void> | null => {
     const { length } = this.#held;
     if (length === 0 || this.#overflowed || !this.#remote) return null;
@@ -205,6 +196,7 @@ class SerialLoop implements EngineLoop {
     if (this.#error !== null && this.#underWay === null) this.#flush(true);
     return promise;
   };
+  /** Ends a group at the present position, so that the journal's head is there when `onCommitted` is called. */
   readonly meet = (): void => {
     this.#meetAt = this.#at + this.#held.length;
   };
@@ -522,7 +514,6 @@ class SerialLoop implements EngineLoop {
     return false;
   }
 }
-export const createEngineLoop = (options: EngineLoopOptions): EngineLoop => new SerialLoop(options);
 
 /** The event that names lost events in the journal. */
 export const lostEvent = ({ events, from, to }: LostEvents): DomainEvent => ({

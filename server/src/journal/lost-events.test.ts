@@ -12,7 +12,7 @@ import { T0, channel, chan, node, site, snapshot } from '../../test/support/mode
 import type { EngineEvent } from '../ports/engine-events.ts';
 import { streamRig } from '../../test/support/stream-rig.ts';
 import { PATIENCE_MS, until } from '../../test/support/until.ts';
-import { createEngineLoop } from './engine-loop.ts';
+import { EngineLoop } from './engine-loop.ts';
 import { eventOf, openJournal } from './journal.ts';
 
 const drift = (n: number): DomainEvent => ({
@@ -52,7 +52,7 @@ function refusingLoop(options: { maxHeld?: number; stopMs?: number } = {}) {
   };
   const journal = openJournal({ store, node });
   const model = createModel();
-  const loop = createEngineLoop({
+  const loop = new EngineLoop({
     engine: {
       resync() {
         place.resyncs += 1;
@@ -170,7 +170,7 @@ test('engine loop - a stop does not wait without end for a record that does not 
     record: { append: () => new Promise<void>(() => undefined), trim: () => undefined },
   });
   const stop = new AbortController();
-  const loop = createEngineLoop({
+  const loop = new EngineLoop({
     engine: { resync: () => undefined, events: async function* () {} },
     model: createModel(),
     journal,
@@ -196,7 +196,7 @@ for (const answer of ['error', 'commit'] as const)
       },
     });
     const stop = new AbortController();
-    const loop = createEngineLoop({
+    const loop = new EngineLoop({
       engine: { resync: () => undefined, events: async function* () {} },
       model: createModel(),
       journal,

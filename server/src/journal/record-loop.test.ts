@@ -10,7 +10,7 @@ import { createModel } from '../pbx/model.ts';
 import { T0, node, site } from '../../test/support/model-scene.ts';
 import type { JournalRow } from '../ports/journal-store.ts';
 import { until } from '../../test/support/until.ts';
-import { createEngineLoop } from './engine-loop.ts';
+import { EngineLoop } from './engine-loop.ts';
 import { eventOf, openJournal } from './journal.ts';
 import type { RowRecord } from './journal.ts';
 import { createSiteRecord } from './site-record.ts';
@@ -44,7 +44,7 @@ function loopOver(
   let resyncs = 0;
   const committed: number[] = [];
   const positions: number[] = [];
-  const loop = createEngineLoop({
+  const loop = new EngineLoop({
     engine: {
       resync: () => void (resyncs += 1),
       async *events(signal) {

@@ -18,7 +18,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { silent } from '../../src/core/log.ts';
 import { createHistory } from '../../src/features/history/feature.ts';
 import type { History } from '../../src/features/history/feature.ts';
-import { createEngineLoop } from '../../src/journal/engine-loop.ts';
+import { EngineLoop } from '../../src/journal/engine-loop.ts';
 import { eventOf, openJournal } from '../../src/journal/journal.ts';
 import { createModel } from '../../src/pbx/model.ts';
 import type { SiteEngine } from '../../src/ports/engine-site.ts';
@@ -117,7 +117,7 @@ describe('two engines of a site', () => {
     stack.defer(() => store.close());
     model = createModel();
     const journal = openJournal({ store: openMemoryJournal(), node: A });
-    const loop = createEngineLoop({ engine: joined, model, journal, log: silent });
+    const loop = new EngineLoop({ engine: joined, model, journal, log: silent });
     const reader = ({ instance }: TestEngine, node: typeof A) =>
       new CelReader({ file: celFile(instance), node, log: silent, clock: systemClock, poll_ms: 50 });
     history = await createHistory({
