@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { agrees, lackOf, storedOf } from '../../src/features/history/proof/compare.ts';
-import { createStories } from '../../src/features/history/proof/stories.ts';
+import { Stories } from '../../src/features/history/proof/stories.ts';
 import { talkOfStory } from '../../src/features/history/proof/story-records.ts';
 import { spokenMs } from '../../src/features/history/record/figures.ts';
 import type { Tables } from '../../src/features/history/store/tables.ts';
@@ -14,7 +14,7 @@ const TOLERANCE_MS = 400;
 const LISTENING = { isOpen: () => false, overlaps: () => false };
 
 export async function assertProven(site: Site): Promise<void> {
-  const stories = createStories();
+  const stories = new Stories();
   for (const { seq, type, data, observed, time } of readJournal(site))
     stories.take({ type, data, observed, at: Date.parse(time) } as unknown as DomainEvent, seq);
   const store = await site.place.open();

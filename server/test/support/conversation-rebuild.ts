@@ -13,7 +13,7 @@ import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { e164In } from '../../src/numbers/e164.ts';
 import { silent } from '../../src/core/log.ts';
-import { createIngest } from '../../src/features/history/ingest/ingest.ts';
+import { Ingest } from '../../src/features/history/ingest/ingest.ts';
 import { readRecord } from '../../src/features/history/store/packs.ts';
 import { migrations } from '../../src/features/history/store/migrations.ts';
 import type { Tables } from '../../src/features/history/store/tables.ts';
@@ -96,7 +96,7 @@ export async function assertRebuilt(site: Site, country = ''): Promise<void> {
   try {
     await store.migrate('history', migrations);
     const directory = createDirectory(await openObjects(local));
-    const ingest = createIngest({ store, directory, clock: systemClock, log: silent, e164: e164In(country) });
+    const ingest = new Ingest({ store, directory, clock: systemClock, log: silent, e164: e164In(country) });
     const instance = loadInstance(site.dataDir)!;
     const records = recordedIn(nodeId(instance.node), celFile(instance));
     const checkpoint = { file: 'offhook.csv', inode: 1, offset: 1, mark: '' };

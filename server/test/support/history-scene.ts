@@ -11,8 +11,7 @@ import { e164In } from '../../src/numbers/e164.ts';
 import { silent } from '../../src/core/log.ts';
 import type { ConversationRecord } from '../../src/features/history/record/record.ts';
 import { readRecord, unpack } from '../../src/features/history/store/packs.ts';
-import { createIngest } from '../../src/features/history/ingest/ingest.ts';
-import type { Ingest } from '../../src/features/history/ingest/ingest.ts';
+import { Ingest } from '../../src/features/history/ingest/ingest.ts';
 import { migrations } from '../../src/features/history/store/migrations.ts';
 import type { Tables } from '../../src/features/history/store/tables.ts';
 import type { CallRecord, CallRecordBatch } from '../../src/ports/call-records.ts';
@@ -121,7 +120,7 @@ export async function historyScene(): Promise<HistoryScene> {
   await store.migrate('history', migrations);
   const directory = directoryFixture();
   const restart = (over: Store = store): Ingest =>
-    createIngest({ store: over, directory, clock: systemClock, log: silent, e164: e164In('DE') });
+    new Ingest({ store: over, directory, clock: systemClock, log: silent, e164: e164In('DE') });
   const ingest = restart();
   const db = store.db<Tables>();
   let fed = 0;

@@ -15,10 +15,9 @@ import { createConversationReader } from './query/service.ts';
 import type { ConversationReader } from './query/service.ts';
 import { createHistoryData } from './erasure/personal-data.ts';
 import { readFact, writeFact } from './store/store.ts';
-import { createIngest } from './ingest/ingest.ts';
+import { Ingest } from './ingest/ingest.ts';
 import { createKnownConversations } from './query/read.ts';
-import { createProver } from './proof/prover.ts';
-import type { Prover } from './proof/prover.ts';
+import { Prover } from './proof/prover.ts';
 import { createPublisher } from './ingest/publish.ts';
 import { createHistoryService } from './query/history-service.ts';
 import type { HistoryService } from './query/history-service.ts';
@@ -75,7 +74,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
   const log = deps.log.child({ part: 'history' });
   await store.migrate('history', migrations);
   const e164 = e164In(deps.country);
-  const ingest = createIngest({
+  const ingest = new Ingest({
     store,
     directory,
     clock,
@@ -87,7 +86,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
   const reading = { ...deps, cursor_key: cursorKeyOf(store) };
   const publisher = createPublisher({ ...deps, log });
   const wrapUps = createWrapUps(deps);
-  const prover = createProver({
+  const prover = new Prover({
     ...deps,
     log,
     ingest,

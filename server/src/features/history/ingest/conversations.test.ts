@@ -5,7 +5,7 @@ import type { HistoryScene } from '../../../../test/support/history-scene.ts';
 import { createVirtualClock } from '../../../adapters/memory/virtual-clock.ts';
 import { e164In } from '../../../numbers/e164.ts';
 import { silent } from '../../../core/log.ts';
-import { createIngest } from './ingest.ts';
+import { Ingest } from './ingest.ts';
 import type { Tables } from '../store/tables.ts';
 
 const storedIn = async (scene: HistoryScene) =>
@@ -84,7 +84,7 @@ test('conversations - none is built as open while the reader catches up; afterwa
   await using scene = await historyScene();
   const clock = createVirtualClock();
   const { store, directory } = scene;
-  const ingest = createIngest({ store, directory, clock, log: silent, e164: e164In('DE') });
+  const ingest = new Ingest({ store, directory, clock, log: silent, e164: e164In('DE') });
   const [one, two] = [recorded('internal-answered').slice(0, 5), recorded('echo').slice(0, 3)];
   await ingest.store({ ...batchOf(one, 1), live: false });
   await ingest.tellDue();
@@ -95,7 +95,7 @@ test('conversations - none is built as open while the reader catches up; afterwa
   assert.equal((await storedIn(scene)).length, 2);
   // Records stored by another process that has not built the conversations.
   await store.db<Tables>().deleteFrom('conversations').execute();
-  const after = createIngest({ store, directory, clock, log: silent, e164: e164In('DE') });
+  const after = new Ingest({ store, directory, clock, log: silent, e164: e164In('DE') });
   await after.store(batchOf([], 3));
   await after.tellDue();
   assert.equal((await storedIn(scene)).length, 2);
@@ -105,7 +105,7 @@ test('conversations - one that continues after a part was closed is built once a
   await using scene = await historyScene();
   const clock = createVirtualClock();
   const { store, directory } = scene;
-  const ingest = createIngest({ store, directory, clock, log: silent, e164: e164In('DE') });
+  const ingest = new Ingest({ store, directory, clock, log: silent, e164: e164In('DE') });
   const [first, ...rest] = recorded('internal-answered').slice(0, 8);
   const closed = { ...first!, type: 'linked_end', key: 'closed' } as const;
   await ingest.store(batchOf([first!, closed], 1));
@@ -122,7 +122,7 @@ test('conversations - one with many records is built once a second, and its newe
   await using scene = await historyScene();
   const clock = createVirtualClock();
   const { store, directory } = scene;
-  const ingest = createIngest({ store, directory, clock, log: silent, e164: e164In('DE') });
+  const ingest = new Ingest({ store, directory, clock, log: silent, e164: e164In('DE') });
   const records = recorded('hold-and-consult').slice(0, 20);
   const seen = new Set<number>();
   for (const [i, record] of records.entries()) {

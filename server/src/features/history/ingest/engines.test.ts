@@ -15,7 +15,7 @@ import {
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
 import { e164In } from '../../../numbers/e164.ts';
-import { createIngest } from './ingest.ts';
+import { Ingest } from './ingest.ts';
 import { recordLines } from '../../../../test/support/record-lines.ts';
 
 const recordsAt = (node: string) =>
@@ -74,7 +74,7 @@ test('history engines - the records of two engines are one conversation, in what
 
 /** With another engine b beside that of this node. */
 const besideB = ({ store, directory }: Awaited<ReturnType<typeof historyScene>>) =>
-  createIngest({
+  new Ingest({
     store,
     directory,
     clock: { ...systemClock, now: () => A.at(-1)!.at_us / 1000 + 3_600_000 },

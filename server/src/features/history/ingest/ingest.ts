@@ -49,31 +49,6 @@ interface Plan extends Touched {
   /** True if its record is built now, which needs its stored call records. */
   readonly tells: boolean;
 }
-export interface Ingest {
-  /** `node`: node of another engine; without it, the engine of this node. */
-  checkpoint(node?: string): Promise<CallRecordCheckpoint | null>;
-  /** Stores call records, their conversations and the checkpoint in one transaction. Idempotent. */
-  store(batch: CallRecordBatch, node?: string): Promise<void>;
-  /**
-   * Stores call records made from the journal, ends their conversations and stores the finding, in one transaction.
-   * Idempotent.
-   */
-  complete(records: readonly CallRecord[], finding: Finding): Promise<void>;
-  /** Builds the live conversations that are due. Call it every second. */
-  tellDue(): Promise<void>;
-  /**
-   * Ends the open conversations whose newest record is older than this start of their engine; `boot` is the id of the
-   * start. `node`: node of another engine of the site.
-   */
-  engineBooted(boot: string, at_ms: number, node?: string): Promise<void>;
-  /**
-   * Closes calls between two engines that ended at one of them over a minute ago and lack records of the other. Examines
-   * `AT_ONCE` of the open conversations; the next call continues after them.
-   */
-  closeHalves(): Promise<void>;
-  /** Closes conversations whose end was lost, and packs old call records. */
-  tidy(): Promise<void>;
-}
 
 /** How long a conversation that is over at one engine waits for the records of another one. */
 const HALF_MS = 60_000;
@@ -92,7 +67,7 @@ function isHalf(records: readonly KnownRecord[], restarted: (node: string) => nu
   return [...open].every(([channel, at]) => at < restarted(nodeOf(channel)));
 }
 
-class RecordIngest implements Ingest {
+export class Ingest {
   readonly #deps: IngestDeps;
   readonly #checkpoint: FactKey;
   readonly #pace: Pace;
@@ -115,10 +90,12 @@ class RecordIngest implements Ingest {
   #keyOf(node: string | undefined): FactKey {
     return node === undefined ? this.#checkpoint : `checkpoint:${node}`;
   }
+  /** `node`: node of another engine; without it, the engine of this node. */
   async checkpoint(node?: string): Promise<CallRecordCheckpoint | null> {
     const text = await readFact(this.#deps.store.db<Tables>(), this.#keyOf(node));
     return text === null ? null : (JSON.parse(text) as CallRecordCheckpoint);
   }
+  /** Stores call records, their conversations and the checkpoint in one transaction. Idempotent. */
   async store(batch: CallRecordBatch, node?: string): Promise<void> {
     const { store, clock } = this.#deps;
     const key = this.#keyOf(node);
@@ -143,6 +120,10 @@ class RecordIngest implements Ingest {
     this.#live = batch.live;
     this.#behind = !batch.live;
   }
+  /**
+   * Stores call records made from the journal, ends their conversations and stores the finding, in one transaction.
+   * Idempotent.
+   */
   async complete(records: readonly CallRecord[], finding: Finding): Promise<void> {
     const news = await this.#deps.store.transaction<Tables, News>(async (db) => {
       await keepFinding(db, finding);
@@ -150,6 +131,7 @@ class RecordIngest implements Ingest {
     });
     for (const root of news.over) this.#pace.over(root);
   }
+  /** Builds the live conversations that are due. Call it every second. */
   async tellDue(): Promise<void> {
     if (!this.#live) return;
     if (!this.#begun) for (const root of await this.#openRoots()) this.#pace.postpone(root);
@@ -165,6 +147,10 @@ class RecordIngest implements Ingest {
       }
     }
   }
+  /**
+   * Ends the open conversations whose newest record is older than this start of their engine; `boot` is the id of the
+   * start. `node`: node of another engine of the site.
+   */
   async engineBooted(boot: string, at_ms: number, node?: string): Promise<void> {
     const [known_boot, restart] = [keyFor('boot', node), keyFor('restarted_us', node)];
     const restarted = await this.#deps.store.transaction<Tables, number>(async (db) => {
@@ -179,6 +165,10 @@ class RecordIngest implements Ingest {
     if (restarted > 0 && (node !== undefined || !this.#behind))
       await this.#closeBefore(restarted, node ?? null);
   }
+  /**
+   * Closes calls between two engines that ended at one of them over a minute ago and lack records of the other. Examines
+   * `AT_ONCE` of the open conversations; the next call continues after them.
+   */
   async closeHalves(): Promise<void> {
     const { clock, store } = this.#deps;
     const after = this.#halfAt;
@@ -213,6 +203,7 @@ class RecordIngest implements Ingest {
     this.#halfAt = open.length < AT_ONCE ? null : open.at(-1)!;
     for (const root of closed) this.#pace.over(root);
   }
+  /** Closes conversations whose end was lost, and packs old call records. */
   async tidy(): Promise<void> {
     const { clock, store } = this.#deps;
     const now_us = clock.now() * 1000;
@@ -351,7 +342,6 @@ class RecordIngest implements Ingest {
     }
   }
 }
-export const createIngest = (deps: IngestDeps): Ingest => new RecordIngest(deps);
 
 /** Conversations among these with a stored record. */
 async function storedAmong(db: Kysely<Tables>, roots: readonly string[]): Promise<ReadonlySet<string>> {

@@ -22,8 +22,8 @@ import { readFact } from '../store/store.ts';
 import type { Tables } from '../store/tables.ts';
 import { lostIn, unexplainedBy, keepTestChannels } from './gaps.ts';
 import { merged } from './merge.ts';
-import { OTHERS_MS, createProver } from './prover.ts';
-import { createStories } from './stories.ts';
+import { OTHERS_MS, Prover } from './prover.ts';
+import { Stories } from './stories.ts';
 import { recordsOfStory, talkOfStory } from './story-records.ts';
 
 const e164 = e164In('DE');
@@ -74,7 +74,7 @@ const recordedIn = (scene: HistoryScene, records: readonly CallRecord[]): Conver
     { e164 },
   )!;
 function storyOf(record: ConversationRecord) {
-  const stories = createStories();
+  const stories = new Stories();
   eventsOf(record).forEach((event, i) => stories.take(event, i + 1));
   return stories.ended()[0]!;
 }
@@ -153,7 +153,7 @@ function rig(scene: HistoryScene, now: number) {
     others: readonly string[] = [],
     caughtUpAt: (node?: string) => number | null = () => clock.now(),
   ) =>
-    createProver({
+    new Prover({
       others,
       store: over,
       clock,
@@ -524,7 +524,7 @@ for (const then of ['its records stay unread', 'it is away again'] as const)
 
 test('proof - the end of a visit after the end of its call begins no other story', async () => {
   await using scene = await historyScene();
-  const stories = createStories();
+  const stories = new Stories();
   const events = eventsOf(recordedIn(scene, recorded('queue-abandoned')));
   const left = events.find(({ type }) => type === 'queue.caller_abandoned') ?? assert.fail('nobody left');
   for (const [i, one] of events.entries()) stories.take(one, i + 1);

@@ -37,7 +37,7 @@ import {
 import type { FindingFigures } from './findings.ts';
 import { createSettler } from './settle.ts';
 import type { Heard, Unsettled } from './settle.ts';
-import { createStories, isStoryType } from './stories.ts';
+import { Stories, isStoryType } from './stories.ts';
 import type { Story } from './stories.ts';
 import { createUnknown } from './unknown.ts';
 
@@ -52,14 +52,6 @@ export interface ProverDeps extends Common<'clock' | 'log' | 'publish' | 'store'
   readonly caughtUpAt: (node?: string) => number | null;
   /** Nodes of the site's other engines. */
   readonly others?: readonly string[];
-}
-export interface Prover {
-  /** Reads new journal rows and compares the calls that are due. Call it every second. Throws `store_unavailable`. */
-  catchUp(): Promise<void>;
-  /** Findings of the last day. Throws `store_unavailable`. */
-  figures(): Promise<FindingFigures>;
-  /** Calls completed since the start of the service. */
-  completed(): number;
 }
 
 /** Delay after the end of a call within which its records may still arrive. */
@@ -96,12 +88,12 @@ interface Place {
   readonly links_to?: number;
 }
 /** One `catchUp` runs at a time. */
-class JournalProver implements Prover {
+export class Prover {
   readonly #deps: ProverDeps;
   readonly #db: Kysely<Tables>;
   readonly #settler: ReturnType<typeof createSettler>;
   readonly #unknown: ReturnType<typeof createUnknown>;
-  #stories = createStories();
+  #stories = new Stories();
   readonly #others: readonly string[];
   /** Newest row of the journal from before this process. */
   readonly #head: number;
@@ -134,6 +126,7 @@ class JournalProver implements Prover {
       overlaps: (span, ids) => this.#absences.overlaps(span, ids),
     });
   }
+  /** Reads new journal rows and compares the calls that are due. Call it every second. Throws `store_unavailable`. */
   async catchUp(): Promise<void> {
     const caughtUp = this.#deps.caughtUpAt();
     if (caughtUp === null) return;
@@ -167,9 +160,11 @@ class JournalProver implements Prover {
     if (this.#absences.lasting.some(([away]) => away === node)) return until;
     return Math.max(this.#untilOf(until, node), until - OTHERS_MS);
   }
+  /** Findings of the last day. Throws `store_unavailable`. */
   figures(): Promise<FindingFigures> {
     return figuresOf(this.#deps.store, this.#deps.clock.now());
   }
+  /** Calls completed since the start of the service. */
   completed(): number {
     return this.#completions;
   }
@@ -249,7 +244,7 @@ class JournalProver implements Prover {
         { from: this.#at + 1, to: this.#deps.journal.tail - 1 },
         'events were given up before they were compared with the call records',
       );
-      this.#stories = createStories();
+      this.#stories = new Stories();
       this.#at = this.#deps.journal.tail - 1;
     }
     let all = false;
@@ -352,4 +347,3 @@ class JournalProver implements Prover {
       for (const [key, when] of map) if (when < before && !this.#stories.isOpen(key)) map.delete(key);
   }
 }
-export const createProver = (deps: ProverDeps): Prover => new JournalProver(deps);

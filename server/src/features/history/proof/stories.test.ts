@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
-import { createStories } from './stories.ts';
+import { Stories } from './stories.ts';
 import { talkOfStory } from './story-records.ts';
 
 const leg = (extension: string, id = extension) => ({
@@ -15,7 +15,7 @@ const leg = (extension: string, id = extension) => ({
 type Line = readonly [at: number, type: string, of?: string | undefined, more?: object];
 /** Seconds of talk of the call, with holds and without. */
 function talks(lines: readonly Line[]): readonly [number, number] {
-  const stories = createStories();
+  const stories = new Stories();
   for (const [i, [at, type, of, more]] of lines.entries()) {
     const data = { call_id: 'ast1:1', ...(of === undefined ? {} : { leg: leg(of) }), ...more };
     stories.take({ type, at: at * 1000, observed: 'live', data } as unknown as DomainEvent, i + 1);
@@ -110,7 +110,7 @@ test('proof - a held party whose holder rings somebody else talks to nobody', ()
 });
 
 test('proof - a call whose end was observed by a resync is not compared by its times', () => {
-  const stories = createStories();
+  const stories = new Stories();
   const data = { call_id: 'ast1:1', leg: leg('1'), dialled: '2' };
   const take = (type: string, at: number, observed: string, more: object = {}): void =>
     stories.take({ type, at, observed, data: { ...data, ...more } } as unknown as DomainEvent, at);

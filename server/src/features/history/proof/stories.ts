@@ -51,16 +51,6 @@ export interface Story {
     readonly reason: EventData<'call.ended'>['reason'];
   } | null;
 }
-export interface Stories {
-  /** Accepts every committed event, in order. */
-  take(event: DomainEvent, seq: number): void;
-  /** Ended calls, merged ones with the call they became part of; oldest end first. */
-  ended(): readonly Story[];
-  isOpen(call: string): boolean;
-  drop(story: Story): void;
-  /** Seq of the oldest event that is still needed; null for none. */
-  oldest(): number | null;
-}
 
 const TYPES = new Set<DomainEvent['type']>([
   'call.started',
@@ -85,12 +75,13 @@ export const isStoryType = (type: string): boolean => TYPES.has(type as DomainEv
 /** A call that is open for more than twice this has no end in the journal; the history closes its conversation. */
 const SILENT_MS = 12 * 3_600_000;
 
-class JournalStories implements Stories {
+export class Stories {
   readonly #open = new Map<string, Story>();
   readonly #over = new Set<Story>();
   /** Calls that were merged, with the call they went into. */
   readonly #aliases = new Map<string, Story>();
 
+  /** Accepts every committed event, in order. */
   take(event: DomainEvent, seq: number): void {
     if (!TYPES.has(event.type)) return;
     // An end observed by a resync closes the story, so it is marked first.
@@ -99,6 +90,7 @@ class JournalStories implements Stories {
     else this.#takeCall(event, seq);
     this.#dropSilent(event.at);
   }
+  /** Ended calls, merged ones with the call they became part of; oldest end first. */
   ended(): readonly Story[] {
     return [...this.#over];
   }
@@ -114,6 +106,7 @@ class JournalStories implements Stories {
     };
     story.merged.forEach(forget);
   }
+  /** Seq of the oldest event that is still needed; null for none. */
   oldest(): number | null {
     let least: number | null = null;
     const look = ({ seq, merged }: Story): void => {
@@ -262,7 +255,6 @@ class JournalStories implements Stories {
     if (oldest !== undefined && at - oldest.from > 2 * SILENT_MS) this.drop(oldest);
   }
 }
-export const createStories = (): Stories => new JournalStories();
 
 const STATUS: Readonly<Partial<Record<EventData<'queue.caller_left'>['reason'], VisitStatus>>> = {
   timeout: 'timeout',
