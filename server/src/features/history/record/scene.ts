@@ -128,7 +128,7 @@ function stretchAt(segments: Segments, leg: string, at: number): Segment | undef
 export const withBefore = (segments: Segments, leg: string, at_us: number): readonly string[] =>
   stretchAt(segments, leg, msOf(at_us) - 1)?.with ?? [];
 /** The leg itself, or the leg behind the other half of an internal pair. */
-export function legOf(scene: Scene, segments: Segments, channel: string, at_us: number): string | null {
+export function legOf(scene: Scene, channel: string, at_us: number): string | null {
   const c = scene.line.byId.get(channel);
   if (c === undefined || isLeg(c)) return c?.id ?? null;
   const half = scene.line.halves.get(channel);

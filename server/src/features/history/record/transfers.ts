@@ -49,12 +49,12 @@ function blind({ scene, segments, ...deps }: TransferDeps, r: KnownRecord): Reco
   const { other = '' } = r.facts;
   if (mark(scene, 'park_start', (p) => p.channel === other && isSoon(p.at_us, r.at_us))) return null;
   const again = mark(scene, 'blind_transfer', (b) => b.facts.other === other && b.at_us > r.at_us);
-  const moved = legOf(scene, segments, other, r.at_us) ?? withBefore(segments, r.channel, r.at_us)[0] ?? null;
+  const moved = legOf(scene, other, r.at_us) ?? withBefore(segments, r.channel, r.at_us)[0] ?? null;
   const reached = ringsAfter(scene, other, r.at_us, again?.at_us ?? Infinity);
   return {
     kind: 'blind',
     at: msOf(r.at_us),
-    by: legOf(scene, segments, r.channel, r.at_us),
+    by: legOf(scene, r.channel, r.at_us),
     moved,
     to: plainNumber(r.facts.target ?? ''),
     ...outcomeOf({ scene, segments, ...deps }, moved, reached, r.at_us),
@@ -94,10 +94,10 @@ function outcomeOf(
 }
 
 function forward(deps: TransferDeps, r: KnownRecord): RecordedTransfer {
-  const { scene, segments } = deps;
+  const { scene } = deps;
   const rung = scene.rungVia.get(r.channel) ?? [];
   const by = divertedBy(rung, r);
-  const moved = legOf(scene, segments, r.channel, r.at_us);
+  const moved = legOf(scene, r.channel, r.at_us);
   const reached = rung.filter((c) => c.from >= r.at_us - STEP_US && c !== by);
   return {
     kind: 'forward',
@@ -144,8 +144,8 @@ function parkerOf(
 }
 
 function parked(deps: TransferDeps, r: KnownRecord): RecordedTransfer | null {
-  const { scene, segments } = deps;
-  const moved = legOf(scene, segments, r.channel, r.at_us);
+  const { scene } = deps;
+  const moved = legOf(scene, r.channel, r.at_us);
   const { by, to } = parkerOf(deps, r, moved);
   const over = mark(scene, 'park_end', (p) => p.channel === r.channel && p.at_us >= r.at_us);
   // The engine may park a channel in two steps and take the first one back.
@@ -195,8 +195,8 @@ function attended(
   consults: readonly Consult[],
 ): RecordedTransfer {
   const at = msOf(r.at_us);
-  const by = legOf(scene, segments, r.channel, r.at_us);
-  const moved = legOf(scene, segments, r.facts.other ?? '', r.at_us);
+  const by = legOf(scene, r.channel, r.at_us);
+  const moved = legOf(scene, r.facts.other ?? '', r.at_us);
   const consult = consults.findLast((c) => c.by.id === r.channel && c.at <= r.at_us);
   if (consult) consult.completed = true;
   const stays = by !== null && scene.line.byId.get(by)!.to > r.at_us + AT_ONCE_MS * 1000;

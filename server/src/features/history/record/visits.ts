@@ -93,7 +93,7 @@ function visitOf(
   );
   waited.sort((a, b) => a.to - b.to);
   const end = waited.at(-1);
-  const leg = end?.leg ?? legOf(scene, segments, channel.id, first.from) ?? scene.legs[0]?.id;
+  const leg = end?.leg ?? legOf(scene, channel.id, first.from) ?? scene.legs[0]?.id;
   if (leg === undefined) return null;
   const met = metIn(segments.get(leg) ?? [], end?.to ?? from, to);
   const offered = apps.flatMap((app) => scene.rungBy.get(app) ?? []);
