@@ -27,7 +27,7 @@ export function tellAgents(s: State, t: Turn): void {
           emit(t, type, subject, { extension, queue, reason: note.reason, since: note.since, agent: next });
         } else emit(t, type, subject, { extension, queue, agent: next });
       }
-      const said = tellDifference(s, t, agent, next, notes.length > 0);
+      const said = tellDifference(t, agent, next, notes.length > 0);
       if (said || notes.length > 0) agent.published = next;
     }
     if (gone) emit(t, 'agent.removed', `agents/${extension}`, { extension, queue: null, agent: next });
@@ -37,7 +37,7 @@ export function tellAgents(s: State, t: Turn): void {
 
 type Kind = Extract<EventType, `agent.${string}`>;
 /** Each change of the summary leads to one kind of event, which carries the whole summary. */
-function tellDifference(s: State, t: Turn, agent: Agent, next: AgentSummary, noted: boolean): boolean {
+function tellDifference(t: Turn, agent: Agent, next: AgentSummary, noted: boolean): boolean {
   const was = agent.published ?? loggedOut(agent.extension, next.name, t.at);
   if (next.session === 'logged_out') return false;
   const { extension } = agent;
