@@ -50,7 +50,7 @@ function constantAuth(signed: Signed): Auth {
 }
 
 /** The sign-in that all requests of a session share; renewed when it is too old or refused. */
-export class SharedSign {
+export class SharedSign implements Auth {
   readonly #obtain: (signal: AbortSignal) => Promise<Obtained | ConnectorFailure>;
   readonly #clock: Pick<Clock, 'now'>;
   #pending: Promise<Signed | ConnectorFailure> | null = null;
@@ -78,13 +78,13 @@ export class SharedSign {
       void pending.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
     });
   }
-  /** Resolves when no sign-in is in progress. */
   async idle(): Promise<void> {
     await this.#pending?.catch(() => undefined);
   }
   /** Makes the next request sign in again, unless another request did so since `refused` was sent. */
-  drop(refused: Signed): void {
+  renew(refused: Signed): null {
     if (this.#known?.signed === refused) this.#known = null;
+    return null;
   }
   hold(obtained: Obtained): void {
     this.#known = obtained;
@@ -97,66 +97,48 @@ export class SharedSign {
   }
 }
 
-/** Requests a token from a sign-in address, and again when the token is too old or refused. */
-class ExchangeAuth implements Auth {
-  readonly #auth: Extract<CompiledAuth, { kind: 'exchange' }>;
-  readonly #parts: AuthParts;
-  readonly #shared: SharedSign;
-  constructor(auth: Extract<CompiledAuth, { kind: 'exchange' }>, parts: AuthParts) {
-    this.#auth = auth;
-    this.#parts = parts;
-    this.#shared = new SharedSign(parts.clock, (signal) => this.#exchange(signal));
-  }
-  sign(signal: AbortSignal): Promise<Signed | ConnectorFailure> {
-    return this.#shared.sign(signal);
-  }
-  renew(refused: Signed): null {
-    this.#shared.drop(refused);
-    return null;
-  }
-  idle(): Promise<void> {
-    return this.#shared.idle();
-  }
-  async #exchange(signal: AbortSignal): Promise<Obtained | ConnectorFailure> {
-    const { base, scope, send, clock, secrets, trace } = this.#parts;
-    const { request, token, header, value, seconds } = this.#auth;
-    const until = clock.now() + seconds * 1_000;
-    const url = addressOf(base, request, scope);
-    const form = request.form?.(scope) as Record<string, string> | undefined;
-    const result = await sendJson(
-      send,
-      {
-        method: request.method,
-        url,
-        headers: headersOf(request.headers, scope),
-        ...(request.body && { body: request.body(scope) }),
-        ...(form && { form }),
-        repeatable: true,
-      },
-      signal,
-    );
-    const { status, retry_after_seconds } = result;
-    const found = result.kind === 'answered' ? token({ ...scope, answer: result.value }) : undefined;
-    trace({
-      verb: SIGN_IN,
+/** Requests a token from a sign-in address. */
+async function exchange(
+  { request, token, header, value, seconds }: Extract<CompiledAuth, { kind: 'exchange' }>,
+  { base, scope, send, clock, secrets, trace }: AuthParts,
+  signal: AbortSignal,
+): Promise<Obtained | ConnectorFailure> {
+  const until = clock.now() + seconds * 1_000;
+  const url = addressOf(base, request, scope);
+  const form = request.form?.(scope) as Record<string, string> | undefined;
+  const result = await sendJson(
+    send,
+    {
       method: request.method,
-      url: secrets.hide(url),
-      body: null,
-      status,
-      // The answer of a sign-in is a secret as a whole.
-      answer: '',
-      reason: result.reason && secrets.hide(result.reason),
-      latency_ms: result.latency_ms,
-    });
-    if (status !== null && status < 300 && typeof found === 'string' && found !== '') {
-      secrets.addToken(found);
-      const signed = { headers: { [header]: known(value, { ...scope, token: found }) }, query: {} };
-      return { signed, until };
-    }
-    const words = `sign-in: ${result.reason ?? `status ${status} without a token`}`;
-    const refused = status !== null && status < 500 && status !== 429;
-    return failure(refused ? 'disconnected' : 'unsent', words, { status, retry_after_seconds });
+      url,
+      headers: headersOf(request.headers, scope),
+      ...(request.body && { body: request.body(scope) }),
+      ...(form && { form }),
+      repeatable: true,
+    },
+    signal,
+  );
+  const { status, retry_after_seconds } = result;
+  const found = result.kind === 'answered' ? token({ ...scope, answer: result.value }) : undefined;
+  trace({
+    verb: SIGN_IN,
+    method: request.method,
+    url: secrets.hide(url),
+    body: null,
+    status,
+    // The answer of a sign-in is a secret as a whole.
+    answer: '',
+    reason: result.reason && secrets.hide(result.reason),
+    latency_ms: result.latency_ms,
+  });
+  if (status !== null && status < 300 && typeof found === 'string' && found !== '') {
+    secrets.addToken(found);
+    const signed = { headers: { [header]: known(value, { ...scope, token: found }) }, query: {} };
+    return { signed, until };
   }
+  const words = `sign-in: ${result.reason ?? `status ${status} without a token`}`;
+  const refused = status !== null && status < 500 && status !== 429;
+  return failure(refused ? 'disconnected' : 'unsent', words, { status, retry_after_seconds });
 }
 
 /** Creates the authentication of a file, except OAuth2. */
@@ -164,7 +146,7 @@ export function createAuth(auth: Exclude<CompiledAuth, { kind: 'oauth2' }>, part
   const { scope, secrets } = parts;
   const { kind } = auth;
   if (kind === 'none') return constantAuth({ headers: {}, query: {} });
-  if (kind === 'exchange') return new ExchangeAuth(auth, parts);
+  if (kind === 'exchange') return new SharedSign(parts.clock, (signal) => exchange(auth, parts, signal));
   if (kind === 'basic') {
     const pair = Buffer.from(`${known(auth.user, scope)}:${known(auth.password, scope)}`).toString('base64');
     secrets.add(pair);

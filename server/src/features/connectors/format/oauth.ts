@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { sendJson } from '../../../outbound/json.ts';
 import type { JsonResult } from '../../../outbound/json.ts';
 import { SIGN_IN, SharedSign } from './auth.ts';
-import type { Auth, AuthParts, Obtained, Signed } from './auth.ts';
+import type { AuthParts, Obtained } from './auth.ts';
 import type { CompiledAuth } from './compile.ts';
 import { failure } from './requests.ts';
 import type { ConnectorFailure, ConnectorResult } from './requests.ts';
@@ -31,15 +31,14 @@ const record = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 
 /** OAuth2 with an access token in memory, which is renewed before its end and after a 401. */
-export class OAuth implements Auth, Connect {
+export class OAuth extends SharedSign implements Connect {
   readonly #file: OAuthFile;
   readonly #parts: AuthParts;
   readonly #tokens: TokenStore;
-  readonly #shared: SharedSign;
   constructor(file: OAuthFile, parts: AuthParts, tokens: TokenStore | undefined) {
+    super(parts.clock, (signal) => this.#obtain(signal));
     this.#file = file;
     this.#parts = parts;
-    this.#shared = new SharedSign(parts.clock, (signal) => this.#obtain(signal));
     let kept: string | null = null;
     this.#tokens = tokens ?? {
       read: () => Promise.resolve(kept),
@@ -48,16 +47,6 @@ export class OAuth implements Auth, Connect {
         return Promise.resolve();
       },
     };
-  }
-  sign(signal: AbortSignal): Promise<Signed | ConnectorFailure> {
-    return this.#shared.sign(signal);
-  }
-  renew(refused: Signed): null {
-    this.#shared.drop(refused);
-    return null;
-  }
-  idle(): Promise<void> {
-    return this.#shared.idle();
   }
   authorizeUrl({ redirect, state, verifier }: Parameters<Connect['authorizeUrl']>[0]): string {
     const url = new URL(this.#text(this.#file.authorize));
@@ -82,7 +71,7 @@ export class OAuth implements Auth, Connect {
     const form = { grant_type: 'authorization_code', code, redirect_uri: redirect, code_verifier: verifier };
     const obtained = await this.#token(form, signal);
     if ('kind' in obtained) return obtained;
-    this.#shared.hold(obtained);
+    this.hold(obtained);
     return { kind: 'done', value: null };
   }
 
