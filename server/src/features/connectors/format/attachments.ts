@@ -20,27 +20,12 @@ export interface AttachSubject extends Pick<EntrySubject, 'call' | 'customer'> {
     readonly bytes: number;
   };
 }
+
 /** Recordings in the entries of one system. Verbs never throw. */
-export interface ConnectorAttachments {
+export class ConnectorAttachments {
   readonly once: 'own_id' | 'find' | 'ledger';
   readonly max_bytes: number;
   /** True if the connector file can delete a copy. */
-  readonly removes: boolean;
-  /** False if the connector file does not attach this recording. */
-  wanted(subject: AttachSubject): boolean;
-  create(
-    subject: AttachSubject,
-    audio: OutboundStream,
-    signal: AbortSignal,
-  ): Promise<ConnectorResult<EntryDone>>;
-  /** Searches the copy of a recording after a create with unknown result; null if there is none. */
-  find(subject: AttachSubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone | null>>;
-  remove(id: string, subject: AttachSubject, signal: AbortSignal): Promise<ConnectorResult<null>>;
-}
-
-export class Attachments implements ConnectorAttachments {
-  readonly once: ConnectorAttachments['once'];
-  readonly max_bytes: number;
   readonly removes: boolean;
   readonly #attach: CompiledAttach;
   readonly #scope: Scope;
@@ -58,6 +43,7 @@ export class Attachments implements ConnectorAttachments {
     this.#scope = scope;
     this.#requester = requester;
   }
+  /** False if the connector file does not attach this recording. */
   wanted(subject: AttachSubject): boolean {
     const { when } = this.#attach;
     return when === undefined || when(this.#scopeOf(subject)) === true;
@@ -84,6 +70,7 @@ export class Attachments implements ConnectorAttachments {
       ? failure('unknown', 'the answer holds no id of the recording')
       : done({ id: there, existed: false });
   }
+  /** Searches the copy of a recording after a create with unknown result; null if there is none. */
   async find(subject: AttachSubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone | null>> {
     const { find } = this.#attach;
     if (find === undefined) return done(null);

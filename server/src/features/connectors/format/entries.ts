@@ -29,22 +29,6 @@ export interface EntryDone {
   /** True if the system had the entry already (`exists` of the file). */
   readonly existed: boolean;
 }
-export interface ConnectorEntries {
-  readonly once: 'own_id' | 'header' | 'find' | 'ledger';
-  readonly settle_seconds: number;
-  readonly matches: 'first' | 'company' | 'none';
-  readonly handled_by: 'last' | 'longest' | 'first';
-  /** True if the file has the verb. */
-  readonly updates: boolean;
-  readonly removes: boolean;
-  /** False if the file makes no entry for such a call. */
-  wanted(subject: EntrySubject): boolean;
-  create(subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone>>;
-  update(id: string, subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone>>;
-  remove(id: string, subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<null>>;
-  /** Searches the entry of a conversation after a create with unknown result; null if there is none. */
-  find(subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone | null>>;
-}
 /** Limit of the id of an entry, a user or a live call in characters, equal to that for an id that a person enters. */
 export const MAX_ID = 300;
 const TOO_LONG = `the id of the entry has more than ${MAX_ID} characters`;
@@ -79,11 +63,12 @@ export function scopeOf(scope: Scope, { call, customer, user, person, pushed }: 
   };
 }
 
-export class Entries implements ConnectorEntries {
-  readonly once: ConnectorEntries['once'];
+export class ConnectorEntries {
+  readonly once: 'own_id' | 'header' | 'find' | 'ledger';
   readonly settle_seconds: number;
-  readonly matches: ConnectorEntries['matches'];
-  readonly handled_by: ConnectorEntries['handled_by'];
+  readonly matches: 'first' | 'company' | 'none';
+  readonly handled_by: 'last' | 'longest' | 'first';
+  /** True if the file has the verb. */
   readonly updates: boolean;
   readonly removes: boolean;
   readonly #entry: NonNullable<ConnectorFile['entry']>;
@@ -108,6 +93,7 @@ export class Entries implements ConnectorEntries {
     this.#requester = requester;
     this.#zone = zone;
   }
+  /** False if the file makes no entry for such a call. */
   wanted(subject: EntrySubject): boolean {
     const { when } = this.#entry;
     return when === undefined || when(scopeOf(this.#scope, subject)) === true;
@@ -150,6 +136,7 @@ export class Entries implements ConnectorEntries {
     );
     return isDone(answered) ? done(null) : failureOf(answered);
   }
+  /** Searches the entry of a conversation after a create with unknown result; null if there is none. */
   async find(subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone | null>> {
     const { find } = this.#entry;
     if (find === undefined) return done(null);

@@ -2,16 +2,15 @@ import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { machineZone } from '../../../core/zone.ts';
 import type { Send } from '../../../outbound/json.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import { Attachments } from './attachments.ts';
-import type { ConnectorAttachments } from './attachments.ts';
+import { ConnectorAttachments } from './attachments.ts';
 import { createAuth } from './auth.ts';
 import { OAuth } from './oauth.ts';
 import type { Connect, TokenStore } from './oauth.ts';
 import { customerOf, joinTo } from './customers.ts';
 import type { ConnectorCustomer } from './customers.ts';
 import type { CompiledList, CompiledSearch, ConnectorFile, PushKind } from './compile.ts';
-import { Entries, MAX_ID, done, failureOf, isDone, scopeOf, text, userScope } from './entries.ts';
-import type { CallView, ConnectorEntries, ConnectorUser, EntrySubject } from './entries.ts';
+import { ConnectorEntries, MAX_ID, done, failureOf, isDone, scopeOf, text, userScope } from './entries.ts';
+import type { CallView, ConnectorUser, EntrySubject } from './entries.ts';
 import { readInbox } from './inbox.ts';
 import type { InboxMessage, InboxRead } from './inbox.ts';
 import type { Scope } from './names.ts';
@@ -70,53 +69,6 @@ export interface ConnectorDeps {
   readonly siteZone?: string | undefined;
   /** Receives what an administrator should correct in the system. */
   readonly warn?: (words: string) => void;
-}
-/** One connected system with its settings. Verbs never throw; a verb that the file lacks is null. */
-export interface ConnectorSession {
-  /** Null unless a person grants access in a browser (`grant: code`). */
-  readonly connect: Connect | null;
-  check(signal: AbortSignal): Promise<ConnectorResult<null>>;
-  readonly lookup:
-    | ((e164: string, signal: AbortSignal) => Promise<ConnectorResult<readonly ConnectorCustomer[]>>)
-    | null;
-  readonly lookupText:
-    | ((text: string, signal: AbortSignal) => Promise<ConnectorResult<readonly ConnectorCustomer[]>>)
-    | null;
-  readonly createCustomer:
-    | ((
-        wanted: { readonly name: string; readonly e164: string; readonly user?: ConnectorUser | undefined },
-        signal: AbortSignal,
-      ) => Promise<ConnectorResult<ConnectorCustomer>>)
-    | null;
-  readonly users: ((signal: AbortSignal) => Promise<ConnectorResult<readonly ConnectorUser[]>>) | null;
-  readonly entry: ConnectorEntries | null;
-  /** Null if the file attaches no recordings to its entries. */
-  readonly attachments: ConnectorAttachments | null;
-  /** Resolves when no sign-in is in progress, because its answer may hold the next refresh token. */
-  idle(): Promise<void>;
-  readonly inbox: ((message: InboxMessage) => InboxRead) | null;
-  /** Address that a live call of the customer opens; null if the file has no `pop`, undefined if it has no value. */
-  pop(call: CallView, customer: ConnectorCustomer): string | null | undefined;
-  /** Event at which the system is asked to show a call to a person; null if the file has no such request. */
-  readonly pops: 'ringing' | 'answered' | null;
-  /** Shows or hides a call; null if the file has no such request. */
-  show(
-    kind: 'show' | 'hide',
-    subject: EntrySubject,
-    signal: AbortSignal,
-  ): Promise<ConnectorResult<null> | null>;
-  /** Sends a message about a live call; null if the file pushes nothing for this kind or call. */
-  push(
-    kind: PushKind,
-    subject: EntrySubject,
-    signal: AbortSignal,
-  ): Promise<ConnectorResult<PushReply> | null>;
-  readonly sync:
-    | ((
-        after: { readonly cursor: string | null; readonly page: unknown },
-        signal: AbortSignal,
-      ) => Promise<ConnectorResult<SyncPage>>)
-    | null;
 }
 
 const COUNT = /^\d+(?:\.\d+)?$/;
@@ -178,23 +130,41 @@ export function openConnector(
         warn: deps.warn ?? (() => undefined),
       })
     : null;
-  return new Session(file, { scope, requester, connect, zone });
+  return new ConnectorSession(file, { scope, requester, connect, zone });
 }
 
-class Session implements ConnectorSession {
+/** One connected system with its settings. Verbs never throw; a verb that the file lacks is null. */
+export class ConnectorSession {
   readonly #file: ConnectorFile;
   readonly #scope: Scope;
   readonly #requester: Requester;
-  readonly lookup: ConnectorSession['lookup'];
-  readonly lookupText: ConnectorSession['lookupText'];
-  readonly createCustomer: ConnectorSession['createCustomer'];
-  readonly users: ConnectorSession['users'];
+  readonly lookup:
+    | ((e164: string, signal: AbortSignal) => Promise<ConnectorResult<readonly ConnectorCustomer[]>>)
+    | null;
+  readonly lookupText:
+    | ((text: string, signal: AbortSignal) => Promise<ConnectorResult<readonly ConnectorCustomer[]>>)
+    | null;
+  readonly createCustomer:
+    | ((
+        wanted: { readonly name: string; readonly e164: string; readonly user?: ConnectorUser | undefined },
+        signal: AbortSignal,
+      ) => Promise<ConnectorResult<ConnectorCustomer>>)
+    | null;
+  readonly users: ((signal: AbortSignal) => Promise<ConnectorResult<readonly ConnectorUser[]>>) | null;
   readonly entry: ConnectorEntries | null;
+  /** Null if the file attaches no recordings to its entries. */
   readonly attachments: ConnectorAttachments | null;
-  readonly inbox: ConnectorSession['inbox'];
-  readonly sync: ConnectorSession['sync'];
+  readonly inbox: ((message: InboxMessage) => InboxRead) | null;
+  readonly sync:
+    | ((
+        after: { readonly cursor: string | null; readonly page: unknown },
+        signal: AbortSignal,
+      ) => Promise<ConnectorResult<SyncPage>>)
+    | null;
+  /** Null unless a person grants access in a browser (`grant: code`). */
   readonly connect: Connect | null;
-  readonly pops: ConnectorSession['pops'];
+  /** Event at which the system is asked to show a call to a person; null if the file has no such request. */
+  readonly pops: 'ringing' | 'answered' | null;
   constructor(
     file: ConnectorFile,
     {
@@ -220,12 +190,15 @@ class Session implements ConnectorSession {
           this.#create(create, { ...scope, new: { name, e164 }, ...userScope(user) }, signal)
       : null;
     this.users = users ? (signal) => this.#users(users, signal) : null;
-    this.entry = file.entry ? new Entries(file.entry, file.document.entry!, scope, requester, zone) : null;
+    this.entry = file.entry
+      ? new ConnectorEntries(file.entry, file.document.entry!, scope, requester, zone)
+      : null;
     const [attach, written] = [file.entry?.attach, file.document.entry?.attach];
-    this.attachments = attach && written ? new Attachments(attach, written, scope, requester) : null;
+    this.attachments = attach && written ? new ConnectorAttachments(attach, written, scope, requester) : null;
     this.sync = sync ? (after, signal) => this.#sync(sync, after, signal) : null;
   }
 
+  /** Resolves when no sign-in is in progress, because its answer may hold the next refresh token. */
   idle(): Promise<void> {
     return this.#requester.idle();
   }
@@ -344,10 +317,12 @@ class Session implements ConnectorSession {
     if (pages === undefined) return done({ rows, next: page?.(of) ?? null });
     return done({ rows, next: rows.length < pages.full ? null : Number(scope.page) + pages.step });
   }
+  /** Address that a live call of the customer opens; null if the file has no `pop`, undefined if it has no value. */
   pop(call: CallView, customer: ConnectorCustomer): string | null | undefined {
     const { pop } = this.#file;
     return pop ? (pop(scopeOf(this.#scope, { call, customer })) as string | undefined) : null;
   }
+  /** Sends a message about a live call; null if the file pushes nothing for this kind or call. */
   async push(
     kind: PushKind,
     subject: EntrySubject,
@@ -361,6 +336,7 @@ class Session implements ConnectorSession {
     const seen = { ...this.#scope, answer: answered.value };
     return done({ reject: push.reject?.(seen) === true, id: idOf(push.id?.(seen)) });
   }
+  /** Shows or hides a call; null if the file has no such request. */
   async show(
     kind: 'show' | 'hide',
     subject: EntrySubject,
