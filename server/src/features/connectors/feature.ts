@@ -5,7 +5,6 @@ import { random } from '../../core/chance.ts';
 import type { Log } from '../../core/log.ts';
 import type { Guard } from '../../outbound/address-guard.ts';
 import { createResolve, Transport } from '../../outbound/transport.ts';
-import type { Resolve } from '../../outbound/transport.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ConversationFeed } from '../../ports/conversations.ts';
@@ -44,7 +43,6 @@ export interface ConnectorsOptions {
   readonly country: string;
   /** Time zone of the site, for systems that do not name their own; without it, that of the machine. */
   readonly siteZone?: string;
-  readonly resolve?: Resolve;
   readonly chance?: () => number;
 }
 export interface Connectors {
@@ -64,7 +62,7 @@ export async function createConnectors(options: ConnectorsOptions): Promise<Conn
   const { audit, clock, country, directory, feed, guard, publicUrl } = options;
   const log = options.log.child({ part: 'connectors' });
   const store = await createConnectorStore(options.store);
-  const transport = new Transport({ guard, clock, resolve: options.resolve ?? createResolve() });
+  const transport = new Transport({ guard, clock, resolve: createResolve() });
   const service = new ConnectorService({
     store,
     feed,
