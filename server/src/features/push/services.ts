@@ -7,7 +7,6 @@ import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Guard } from '../../outbound/address-guard.ts';
 import { Transport, createResolve } from '../../outbound/transport.ts';
-import type { Resolve } from '../../outbound/transport.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Actor } from '../../ports/operations.ts';
@@ -24,8 +23,6 @@ export interface ServicesDeps {
   readonly audit: Required<Audit>;
   readonly clock: Clock;
   readonly guard: Guard;
-  /** The system's resolver where absent. */
-  readonly resolve?: Resolve | undefined;
 }
 interface Running {
   readonly row: ServiceRow;
@@ -40,7 +37,7 @@ const PUSH_MS = 10_000;
 
 export class PushServices {
   readonly #deps: ServicesDeps;
-  readonly #resolve: Resolve;
+  readonly #resolve = createResolve();
   readonly #transport: Transport;
   readonly #running = new Map<PushPlatform, Running>();
   readonly #end = new AbortController();
@@ -48,7 +45,6 @@ export class PushServices {
 
   constructor(deps: ServicesDeps, rows: readonly ServiceRow[]) {
     this.#deps = deps;
-    this.#resolve = deps.resolve ?? createResolve();
     this.#transport = new Transport({ ...deps, resolve: this.#resolve });
     for (const row of rows) this.#start(row);
   }
