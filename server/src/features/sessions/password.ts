@@ -48,13 +48,13 @@ const queue = createKdfQueue();
 const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NFC'), 'utf8');
 
 /** A PHC string (`$argon2id$v=19$…`) with its own salt. Throws `overloaded`, or `invalid_request` for a bad length. */
-export async function hashPassword(password: string, cost = COST, through = queue): Promise<string> {
+export async function hashPassword(password: string, cost = COST): Promise<string> {
   const message = bytesOf(password);
   if (message.length < PASSWORD_BYTES.min || message.length > PASSWORD_BYTES.max) {
     throw new ServiceError('invalid_request', 'password: must have 8 to 1024 bytes');
   }
   const nonce = randomBytes(SALT_BYTES);
-  const tag = await through.run(() => compute('argon2id', { message, nonce, tagLength: TAG_BYTES, ...cost }));
+  const tag = await queue.run(() => compute('argon2id', { message, nonce, tagLength: TAG_BYTES, ...cost }));
   const { memory, passes, parallelism } = cost;
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
 }
@@ -63,17 +63,13 @@ export async function hashPassword(password: string, cost = COST, through = queu
  * Checks `password` against `phc`. Without a hash (an unknown person) the same work is done, so that the time
  * reveals nothing. The comparison takes constant time. Throws `overloaded`.
  */
-export async function verifyPassword(
-  phc: string | null,
-  password: string,
-  through = queue,
-): Promise<boolean> {
+export async function verifyPassword(phc: string | null, password: string): Promise<boolean> {
   const parts = PHC.exec(phc ?? '');
   const [, memory, passes, parallelism, salt, expected] = parts ?? [];
   const message = bytesOf(password).subarray(0, PASSWORD_BYTES.max * 4);
   const nonce = salt === undefined ? DUMMY_SALT : Buffer.from(salt, 'base64');
   const wanted = expected === undefined ? DUMMY_TAG : Buffer.from(expected, 'base64');
-  const tag = await through.run(() =>
+  const tag = await queue.run(() =>
     compute('argon2id', {
       message,
       nonce,
