@@ -139,8 +139,6 @@ export const treePackage = (name: string, bytes = 1000, version = '1.0'): TestPa
 
 /** A machine that trusts only `keyring`. */
 export const testMachine = (keyrings: readonly string[], aptLines: readonly string[] = []): Machine => ({
-  id: 'debian',
-  like: [],
   arch: ARCH,
   triplet: TRIPLET,
   keyrings,

@@ -25,7 +25,7 @@ const DATA_FOLDERS = ['/usr/share/asterisk', '/var/lib/asterisk', '/usr/local/sh
 /** Name of the folder for sounds and documents in the unpacked tree. */
 const DATA = 'offhook-data';
 
-export interface ObtainAsteriskOptions extends Omit<ObtainPackagesOptions, 'packages' | 'release'> {
+export interface ObtainAsteriskOptions extends Omit<ObtainPackagesOptions, 'packages'> {
   /** `OFFHOOK_ASTERISK`; empty or absent: one on the PATH, else Debian's packages. */
   readonly explicit?: string;
   /** The PATH to search. */
@@ -105,12 +105,11 @@ async function programOf(tree: UnpackedPackages, signal?: AbortSignal): Promise<
     packages: tree,
   };
 }
-const SET = { packages: PACKAGES, release: 'forky' };
 
 async function fromPackages(options: ObtainAsteriskOptions): Promise<AsteriskProgram> {
   const { running, signal, cache } = options;
   const own = running === undefined ? null : await treeOfCommand(cache, running);
-  const tree = own ?? (await obtainPackages({ ...options, ...SET }));
+  const tree = own ?? (await obtainPackages({ ...options, packages: PACKAGES }));
   try {
     return await programOf(tree, signal);
   } catch (error) {
@@ -172,7 +171,7 @@ export interface UpdatedAsterisk {
 }
 /** Downloads newer packages of the engine for its next start. Errors: ProvisionError. */
 export async function updateAsterisk(options: ObtainAsteriskOptions): Promise<UpdatedAsterisk> {
-  const { tree, changes } = await updatePackages({ ...options, ...SET });
+  const { tree, changes } = await updatePackages({ ...options, packages: PACKAGES });
   try {
     return { program: await programOf(tree, options.signal), changes };
   } catch (error) {

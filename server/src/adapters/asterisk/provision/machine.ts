@@ -5,9 +5,6 @@ import { run } from './run.ts';
 
 /** Facts of this machine that downloading Debian packages depends on. */
 export interface Machine {
-  /** `ID` of os-release, e.g. `debian`; `like` contains `ID_LIKE`. */
-  readonly id: string;
-  readonly like: readonly string[];
   /** Debian's name of the processor, e.g. `amd64`. */
   readonly arch: string;
   /** The folder of its libraries, e.g. `x86_64-linux-gnu`. */
@@ -113,8 +110,7 @@ export async function readMachine(signal?: AbortSignal, osRelease?: string): Pro
   const text = osRelease ?? ((await textOf('/etc/os-release')) || (await textOf('/usr/lib/os-release')));
   const os = parseOsRelease(text);
   const id = os.get('ID') ?? process.platform;
-  const like = (os.get('ID_LIKE') ?? '').split(/\s+/).filter(Boolean);
-  const family = [id, ...like];
+  const family = [id, ...(os.get('ID_LIKE') ?? '').split(/\s+/)];
   const name = os.get('PRETTY_NAME') ?? process.platform;
   if (process.platform !== 'linux' || !(family.includes('debian') || family.includes('ubuntu'))) {
     throw new ProvisionError('unsupported', `this machine (${name}) is neither Debian nor Ubuntu`);
@@ -137,8 +133,6 @@ export async function readMachine(signal?: AbortSignal, osRelease?: string): Pro
     ),
   );
   return {
-    id,
-    like,
     ...machine,
     keyrings: rings.filter((_, i) => present[i]),
     mirrors: id === 'debian' ? await readMirrors('/etc/apt', 'main') : [],

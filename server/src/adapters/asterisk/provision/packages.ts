@@ -20,13 +20,13 @@ const DEBIAN = 'http://deb.debian.org/debian';
 const DEBIAN_SECURITY = 'http://deb.debian.org/debian-security';
 /** Number of the machine's own mirrors that are tried, because each unreachable one costs time. */
 const OWN_MIRRORS = 2;
+/** Debian's code name of the release that packages come from. */
+const RELEASE = 'forky';
 
 export interface ObtainPackagesOptions {
   /** Folder of the cache; may be shared by several processes. */
   readonly cache: string;
   readonly packages: readonly string[];
-  /** Debian's code name of the release they come from. */
-  readonly release?: string;
   /** Lines for people. */
   readonly progress?: (line: string) => void;
   readonly signal?: AbortSignal | undefined;
@@ -47,25 +47,19 @@ function cacheError(cache: string, error: unknown): unknown {
 /** A set of packages and its folder in the cache. */
 interface PackageSet {
   readonly packages: readonly string[];
-  readonly release: string;
   /** Path of the first tree of the set. */
   readonly base: string;
 }
 function packageSet(options: ObtainPackagesOptions): PackageSet {
-  const { cache, release = 'forky' } = options;
+  const { cache } = options;
   const packages = [...new Set(options.packages)].toSorted();
-  if (
-    packages.length === 0 ||
-    !packages.every((p) => /^[a-z0-9][a-z0-9.+-]*$/.test(p)) ||
-    !/^[a-z-]+$/.test(release)
-  ) {
-    throw new ProvisionError('failed', `these are not names of packages: ${packages.join(' ')} (${release})`);
-  }
+  if (packages.length === 0 || !packages.every((p) => /^[a-z0-9][a-z0-9.+-]*$/.test(p)))
+    throw new ProvisionError('failed', `these are not names of packages: ${packages.join(' ')}`);
   const key = createHash('sha256')
-    .update(`${release}\n${process.arch}\n${packages.join('\n')}`)
+    .update(`${RELEASE}\n${process.arch}\n${packages.join('\n')}`)
     .digest('hex');
   const base = path.join(cache, 'packages', `${options.packages[0] ?? ''}-${key.slice(0, 12)}`);
-  return { packages, release, base };
+  return { packages, base };
 }
 
 /** A Debian address by https before the same by http, unless the machine reaches http by a proxy of its own. */
@@ -81,7 +75,7 @@ function secured(machine: Machine, mirrors: readonly string[]): string[] {
 /** Runs `work` with the cache locked and everything needed to query a mirror. */
 async function withCache<T>(
   options: ObtainPackagesOptions,
-  { packages, release, base }: PackageSet,
+  { packages, base }: PackageSet,
   strict: boolean,
   work: (ask: Omit<Ask, 'mirror'>, mirrors: readonly string[]) => Promise<T>,
 ): Promise<T> {
@@ -95,7 +89,7 @@ async function withCache<T>(
     (options.mirrors === undefined
       ? secured(machine, [...machine.security.slice(0, OWN_MIRRORS), DEBIAN_SECURITY])
       : machine.security);
-  const folder = path.join(cache, 'apt', `${release}-${machine.arch}`);
+  const folder = path.join(cache, 'apt', `${RELEASE}-${machine.arch}`);
   try {
     makeFolder(path.dirname(base));
     return await withLock(
@@ -103,7 +97,17 @@ async function withCache<T>(
       async () => {
         await removeUnfinished(path.dirname(base));
         await fs.mkdir(folder, { recursive: true });
-        const ask = { cache, folder, machine, security, strict, release, packages, progress, signal };
+        const ask = {
+          cache,
+          folder,
+          machine,
+          security,
+          strict,
+          release: RELEASE,
+          packages,
+          progress,
+          signal,
+        };
         return await work(ask, mirrors);
       },
       {
