@@ -69,7 +69,7 @@ async function endEngineOf(data: string): Promise<void> {
   const instance = loadInstance(data);
   const living = instance === null ? null : findLiving(instance);
   if (instance === null || living === null) return;
-  await endEngine(living, { instance, clock: systemClock, log: silent }, {});
+  await endEngine(living, { instance, clock: systemClock, log: silent });
 }
 /** Polls until `done`; throws `NodesError` with the last lines of `part` once it has ended, or after the limit. */
 async function reaches(

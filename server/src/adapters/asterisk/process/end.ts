@@ -5,12 +5,7 @@ import { engineCommand } from './control.ts';
 import { lives } from './living.ts';
 import type { Living } from './living.ts';
 
-export interface StopOptions {
-  /** Waits for the calls in progress first (`core stop gracefully`), at most `patience_ms`. */
-  readonly graceful?: boolean;
-  readonly patience_ms?: number;
-}
-const STOP_MS = { command: 3_000, ends: 8_000, term: 4_000, kill: 4_000, patience: 30 * 60_000 };
+const STOP_MS = { command: 3_000, ends: 8_000, term: 4_000, kill: 4_000 };
 
 export function signalTo(target: Living, signal: NodeJS.Signals): void {
   try {
@@ -47,15 +42,12 @@ export async function endBySignal(
 export async function endEngine(
   target: Living,
   { instance, clock, log }: { readonly instance: Instance; readonly clock: Clock; readonly log: Log },
-  { graceful = false, patience_ms = STOP_MS.patience }: StopOptions,
 ): Promise<void> {
-  const command = async (text: string): Promise<boolean> =>
-    await engineCommand({ command: target.command }, instance, text, { timeout_ms: STOP_MS.command }).then(
-      () => true,
-      () => false,
-    );
-  if (graceful && (await command('core stop gracefully')) && (await goneWithin(target, patience_ms, clock)))
-    return;
-  if ((await command('core stop now')) && (await goneWithin(target, STOP_MS.ends, clock))) return;
+  const options = { timeout_ms: STOP_MS.command };
+  const asked = await engineCommand({ command: target.command }, instance, 'core stop now', options).then(
+    () => true,
+    () => false,
+  );
+  if (asked && (await goneWithin(target, STOP_MS.ends, clock))) return;
   await endBySignal(target, { clock, log });
 }

@@ -11,11 +11,11 @@ const LONGEST_NAME = 'asterisk.ctl';
  * The folder for the control socket and the pid file: inside the engine's folder where its path is short enough for a socket,
  * else in the system's temporary folder, named after the data folder.
  */
-export function chooseRunDir(dataFolder: string, temporary: string = os.tmpdir()): string {
+export function chooseRunDir(dataFolder: string): string {
   const inside = path.join(path.resolve(dataFolder), 'engine', 'run');
   if (Buffer.byteLength(path.join(inside, LONGEST_NAME)) <= LONGEST) return inside;
   const hash = createHash('sha256').update(path.resolve(dataFolder)).digest('hex').slice(0, 16);
-  return path.join(temporary, `offhook-${hash}`);
+  return path.join(os.tmpdir(), `offhook-${hash}`);
 }
 
 /**

@@ -8,7 +8,6 @@ import type { AsteriskProgram, Instance } from '../conf/instance.ts';
 import { consoleFile, consoleTail, trimConsole } from './console-log.ts';
 import { linkData } from '../sounds/data-folder.ts';
 import { endEngine, signalTo } from './end.ts';
-import type { StopOptions } from './end.ts';
 import { launch, untilBooted } from './launch.ts';
 import type { Ended, Launched } from './launch.ts';
 import { findLiving, lives, noteLiving } from './living.ts';
@@ -19,8 +18,6 @@ import type { EngineProcessStatus, EngineState } from './status.ts';
 export interface SuperviseOptions extends Common<'clock' | 'log'> {
   readonly program: AsteriskProgram;
   readonly instance: Instance;
-  /** Aborting is the same as `release()`: the engine continues. */
-  readonly signal?: AbortSignal;
   /**
    * Called before each start; returns the program to start, e.g. of newer packages. `trial`: the program has not run here
    * before.
@@ -71,12 +68,11 @@ export class EngineProcess implements AsyncDisposable {
     this.#log = options.log.child({ part: 'engine-process' });
     this.#status = new ProcessStatus(options.clock);
     this.#program = options.program;
-    options.signal?.addEventListener('abort', () => void this.release(), { once: true });
   }
 
   /** Starts supervision: adopts a running engine, else starts one. Never throws; see `status()`. */
   start(): void {
-    if (this.#over.signal.aborted || this.#options.signal?.aborted) return;
+    if (this.#over.signal.aborted) return;
     this.#loop ??= this.#keepRunning().catch((error: unknown) => {
       if (!this.#over.signal.aborted)
         this.#log.error({ error: messageOf(error) }, 'supervision of the engine failed');
@@ -99,11 +95,10 @@ export class EngineProcess implements AsyncDisposable {
     throw signal.reason as Error;
   }
   /** Ends supervision and the engine. Resolves when it has ended. */
-  async stop(stopping: StopOptions = {}): Promise<void> {
+  async stop(): Promise<void> {
     await this.release();
     const target = findLiving(this.#instance) ?? (this.#living && lives(this.#living) ? this.#living : null);
-    if (target)
-      await endEngine(target, { instance: this.#instance, clock: this.#clock, log: this.#log }, stopping);
+    if (target) await endEngine(target, { instance: this.#instance, clock: this.#clock, log: this.#log });
     this.#living = null;
     this.#enter('stopped');
   }
