@@ -81,7 +81,7 @@ function filesOf({ config, signal, clock, log, nodes, store }: Parts, engineSite
 /** Runs until `signal` is aborted. Throws `StartError` where another running node has the same name. */
 export async function runHome(options: StandbyOptions): Promise<void> {
   const { config, signal } = options;
-  const clock = options.clock ?? systemClock;
+  const clock = systemClock;
   await using stack = new AsyncDisposableStack();
   const { log } = openFolder(config, stack);
   const say = (line: string): void => options.print(`  ${line}\n`);
@@ -91,7 +91,7 @@ export async function runHome(options: StandbyOptions): Promise<void> {
   try {
     await untilBegun(parts);
     const key = await siteKey(config.data);
-    const engineSite = await (options.openEngineSite ?? openAsteriskSite)({
+    const engineSite = await openAsteriskSite({
       config,
       log,
       clock,

@@ -36,16 +36,11 @@ export function nodeLines(nodes: readonly SeenNode[]): string[] {
   });
 }
 /** Has the active node pass the site to `name`; resolves once that one leads it. Throws `NodesError` and `ServiceError`. */
-export async function switchTo(
-  nodes: SiteNodes,
-  name: string,
-  clock: Clock,
-  signal?: AbortSignal,
-): Promise<void> {
+export async function switchTo(nodes: SiteNodes, name: string, clock: Clock): Promise<void> {
   checkSwitch(await nodes.list(), name);
   await nodes.wish(name);
   for (let waited = 0; waited < SWITCH_MS; waited += ASK_MS) {
-    await clock.sleep(ASK_MS, signal);
+    await clock.sleep(ASK_MS);
     const now = (await nodes.list()).find((node) => node.name === name);
     if (now?.role === 'active' && now.engine === 'up' && now.holds) return;
   }
@@ -56,19 +51,17 @@ export async function switchTo(
 export interface DrainOptions {
   readonly seconds: number;
   readonly clock: Clock;
-  readonly signal?: AbortSignal;
   /** Receives a line each time the drain has come further. */
   readonly print: (line: string) => void;
 }
 /**
  * Drains a node: resolves once it does not lead and has no call. Throws `ServiceError` where it cannot be drained, and
- * `NodesError` where it still leads or has calls `SWITCH_MS` after `seconds`. The drain continues after that error, and
- * after an abort.
+ * `NodesError` where it still leads or has calls `SWITCH_MS` after `seconds`. The drain continues after that error.
  */
 export async function drainNode(
   nodes: SiteNodes,
   name: string,
-  { seconds, clock, signal, print }: DrainOptions,
+  { seconds, clock, print }: DrainOptions,
 ): Promise<void> {
   checkDrain(await nodes.list(), name);
   await nodes.drain(name, seconds);
@@ -85,7 +78,7 @@ export async function drainNode(
           ? `${name} still leads the site: no other node could`
           : `${name} no longer leads, but has calls; its engine ends with the last one`,
       );
-    await clock.sleep(ASK_MS, signal);
+    await clock.sleep(ASK_MS);
   }
 }
 /** Ends the drain of a node. Throws `ServiceError` where there is none. */

@@ -25,7 +25,6 @@ import type { LogHolder, SiteLog } from '../ports/site-log.ts';
 import type { NodeReport, SeenNode, SiteNodes } from '../ports/site-nodes.ts';
 import type { Store } from '../ports/store.ts';
 import { openAsteriskSite } from './asterisk-site.ts';
-import type { OpenEngineSite } from './asterisk-site.ts';
 import { urlOf } from './banner.ts';
 import { busCheck, busGauges, openBus, sleepWoken } from './bus.ts';
 import { sipOf } from './home-engines.ts';
@@ -51,8 +50,6 @@ export interface StandbyOptions {
   readonly signal: AbortSignal;
   /** Receives whole lines for the terminal. */
   readonly print: (text: string) => void;
-  readonly clock?: Clock;
-  readonly openEngineSite?: OpenEngineSite;
 }
 export const nodeUrlOf = ({ nodeUrl, listen }: Config): string => nodeUrl ?? urlOf(listen, null);
 
@@ -61,7 +58,8 @@ export const nodeUrlOf = ({ nodeUrl, listen }: Config): string => nodeUrl ?? url
  * `StartError` where another running node has the same name.
  */
 export async function standBy(options: StandbyOptions): Promise<boolean> {
-  const { config, signal, clock = systemClock } = options;
+  const { config, signal } = options;
+  const clock = systemClock;
   await using stack = new AsyncDisposableStack();
   const { log } = openFolder(config, stack);
   const say = (line: string): void => options.print(`  ${line}\n`);
@@ -109,7 +107,7 @@ function followDeleted(
 }
 async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolean> {
   const { clock, config, log, nodes, say, signal, siteLog, store } = parts;
-  const engineSite = await (parts.openEngineSite ?? openAsteriskSite)({ config, log, clock, say });
+  const engineSite = await openAsteriskSite({ config, log, clock, say });
   const { exchange, folders } = engineSite;
   // The engine of a former leader keeps its calls until they end, but takes no new ones.
   const goOn = await exchange.retire().catch((error: unknown) => {

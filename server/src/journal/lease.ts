@@ -19,7 +19,6 @@ export interface LeaseOptions {
   readonly log: Log;
   /** Called once another process took the log. */
   readonly lost: (why: string) => void;
-  readonly seconds?: number;
   readonly now?: () => Moment;
 }
 /**
@@ -66,7 +65,7 @@ export class Lease {
   }
   /** True while no other process can have taken the log. */
   held(): boolean {
-    const ms = (this.#options.seconds ?? LEASE_SECONDS) * 1000 - MARGIN_MS;
+    const ms = LEASE_SECONDS * 1000 - MARGIN_MS;
     return !this.#lost && between(this.#from, this.#now()) < ms;
   }
   /** Throws `node_not_active` while another process may act for the site. */
@@ -93,10 +92,10 @@ export class Lease {
   }
   async #renew(): Promise<void> {
     if (this.#lost) return;
-    const { siteLog, log, lost, seconds = LEASE_SECONDS } = this.#options;
+    const { siteLog, log, lost } = this.#options;
     const from = this.#now();
     try {
-      if (await siteLog.renew(this.term, seconds)) {
+      if (await siteLog.renew(this.term, LEASE_SECONDS)) {
         this.#from = from;
         this.#failing = false;
         this.#look();
