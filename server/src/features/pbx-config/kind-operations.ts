@@ -39,7 +39,7 @@ function ofKind(draft: Draft, reader: ConfigReader, kind: ConfigKind): Served<Op
     const key = change.op === 'create' ? ownKey(kind, change.object) : change.key;
     const shown = reader.one({ kind, key });
     exchange.reply.header('etag', quoted(shown.etag));
-    return { success: true as const, ...shown, secrets: made[0]?.secrets ?? {} };
+    return { ...shown, secrets: made[0]?.secrets ?? {} };
   }
   /** Selects the etag of `If-Match` that matches the present object, else the first; the change compares it again. */
   function matched(exchange: Exchange, key: string): { if_match?: string } {

@@ -1,5 +1,4 @@
 import { ConfigDocument, MAX_NAMED } from '@offhook/contract/config.ts';
-import type { ConfigChangesReply } from '@offhook/contract/config.ts';
 import { config as operations } from '@offhook/contract/operations/config.ts';
 import { z } from 'zod';
 import { checkInput } from '../../core/check-input.ts';
@@ -32,8 +31,7 @@ export function configOperations({
 }): Served<typeof operations> {
   const reader = createReader(draft);
   const tag = (): string => `"${draft.etag()}"`;
-  const changed = ({ differs, made }: Written): z.output<typeof ConfigChangesReply> => ({
-    success: true,
+  const changed = ({ differs, made }: Written) => ({
     etag: draft.etag(),
     differs,
     secrets: made.map(({ kind, key, secrets }) => ({ kind, key, secrets })),
@@ -49,7 +47,6 @@ export function configOperations({
       async validate(actor, { body }) {
         const findings = await draft.findings(actor, body.changes);
         return {
-          success: true,
           valid: findings.length === 0,
           findings: findings.slice(0, MAX_NAMED).map((finding) => sentFinding(finding, actor.language)),
           findings_total: findings.length,
@@ -57,11 +54,11 @@ export function configOperations({
       },
       async discard(actor) {
         const discarded = await draft.discard(actor);
-        return { success: true, etag: draft.etag(), discarded };
+        return { etag: draft.etag(), discarded };
       },
       async discardObject(actor, { params }) {
         const discarded = await draft.discard(actor, params);
-        return { success: true, etag: draft.etag(), discarded };
+        return { etag: draft.etag(), discarded };
       },
       setCredentials: (actor, { params: { extension }, body }) =>
         credentials.give(actor, extension, body ?? {}),

@@ -44,7 +44,6 @@ export const routeTestOperations = ({
       const moment = at === undefined ? clock.now() : Date.parse(at);
       const answer = testRoute(site, { number, from, at: moment, zone, features: live.features });
       return {
-        success: true as const,
         test: {
           number,
           at: rfc3339(moment),

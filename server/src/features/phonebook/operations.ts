@@ -23,35 +23,31 @@ export const phonebookOperations = (
   return {
     operations,
     handlers: {
-      list: async ({ caller }, { query }) => ({ success: true, ...(await phonebook.page(caller, query)) }),
-      lookup: async ({ caller }, { query }) => ({
-        success: true,
-        ...(await phonebook.lookup(caller, query.number)),
-      }),
+      list: ({ caller }, { query }) => phonebook.page(caller, query),
+      lookup: ({ caller }, { query }) => phonebook.lookup(caller, query.number),
       async get({ caller, reply }, { params }) {
         const customer = await phonebook.one(caller, Number(params.id));
         reply.header('etag', tagOf(customer));
-        return { success: true, customer };
+        return { customer };
       },
       async create(exchange, { body }) {
-        return { success: true, customer: await phonebook.create(exchange, body) };
+        return { customer: await phonebook.create(exchange, body) };
       },
       async replace(exchange, { params, body }) {
         const versions = versionsOf(exchange.request.headers['if-match']);
         const customer = await phonebook.replace(exchange, Number(params.id), body, versions);
         exchange.reply.header('etag', tagOf(customer));
-        return { success: true, customer };
+        return { customer };
       },
       async remove(exchange, { params }) {
         const versions = versionsOf(exchange.request.headers['if-match']);
         await phonebook.remove(exchange, Number(params.id), versions);
-        return { success: true };
       },
       async import(exchange, { query }) {
         const { body, headers } = exchange.request;
         const kind = headers['content-type']!.startsWith('text/csv') ? 'csv' : 'vcard';
         const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
-        return { success: true, ...(await phonebook.files.import(exchange, bytes, kind, query)) };
+        return await phonebook.files.import(exchange, bytes, kind, query);
       },
       async directory({ reply }, { params: { token, file }, query: { q } }) {
         const caller = await keys.authenticate(token);

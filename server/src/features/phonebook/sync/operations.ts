@@ -4,21 +4,18 @@ import type { PhonebookSourceService } from './service.ts';
 
 /** Sources of the phonebook. */
 export function phonebookSourceOperations(sources: PhonebookSourceService): Served<typeof operations> {
-  const success = true as const;
   return {
     operations,
     handlers: {
-      list: async () => ({ success, sources: sources.list() }),
-      create: async (actor, { body }) => ({ success, source: await sources.create(actor, body) }),
+      list: async () => ({ sources: sources.list() }),
+      create: async (actor, { body }) => ({ source: await sources.create(actor, body) }),
       change: async (actor, { params, body }) => ({
-        success,
         source: await sources.change(actor, Number(params.id), body),
       }),
       async remove(actor, { params }) {
         await sources.remove(actor, Number(params.id));
-        return { success };
       },
-      sync: async (actor, { params }) => ({ success, source: await sources.sync(actor, Number(params.id)) }),
+      sync: async (actor, { params }) => ({ source: await sources.sync(actor, Number(params.id)) }),
     },
   };
 }
