@@ -82,10 +82,10 @@ function begin(): void {
   say({ is: 'who' });
   const be = async (): Promise<void> => {
     if (end.signal.aborted) return;
-    const { createSoftphone } = await import('./softphone.ts');
+    const { Softphone } = await import('./softphone.ts');
     if (end.signal.aborted) return;
     const topic = live.topic('calls', ['mine']);
-    const own = createSoftphone({
+    const own = new Softphone({
       client,
       settings: () => settings!,
       onChange: (next) => {

@@ -24,32 +24,6 @@ export interface SoftphoneDeps {
   /** The calls of this person by the events of the exchange. */
   readonly liveCalls: LiveCalls;
 }
-export interface Softphone {
-  start(): Promise<void>;
-  /** `name`: name of the called person, if known. */
-  call(number: string, name: string): Promise<void>;
-  answer(id: string): Promise<void>;
-  hangUp(id: string): void;
-  hold(id: string, on: boolean): Promise<void>;
-  mute(id: string, on: boolean): void;
-  tones(id: string, keys: string): void;
-  /** Blind transfer. */
-  transfer(id: string, number: string): Promise<void>;
-  /** Holds the call and calls a number first; `join` completes the transfer, hanging up returns to the call. */
-  consult(id: string, number: string, name: string): Promise<void>;
-  /** Connects the other sides of two calls and leaves both. */
-  join(id: string, other: string): Promise<void>;
-  /** The settings changed: running calls use the new devices. */
-  devicesChanged(): Promise<void>;
-  test(tone: 'ring' | 'test'): void;
-  dismiss(): void;
-  /** Accepts no further calls; running ones continue. */
-  retire(): void;
-  /** Accepts calls again after `retire`. */
-  resume(): void;
-  /** Hangs up and unregisters. */
-  stop(): Promise<void>;
-}
 const MEASURE_MS = 2_000;
 /** Time an ended call stays visible with its reason. */
 const ENDED_MS = 5_000;
@@ -58,9 +32,7 @@ const BYID_MS = 1_500;
 /** A person cannot handle more calls at once. */
 const MOST_CALLS = 4;
 
-export const createSoftphone = (deps: SoftphoneDeps): Softphone => new SipPhone(deps);
-
-class SipPhone implements Softphone {
+export class Softphone {
   readonly #deps: SoftphoneDeps;
   readonly #calls: SipCall[] = [];
   readonly #sounder = createSounder();
@@ -104,12 +76,15 @@ class SipPhone implements Softphone {
     addEventListener('beforeunload', this.#onBeforeUnload);
     await this.#line.start();
   }
+  /** Accepts no further calls; running ones continue. */
   retire(): void {
     this.#line.retire();
   }
+  /** Accepts calls again after `retire`. */
   resume(): void {
     this.#line.resume();
   }
+  /** Hangs up and unregisters. */
   async stop(): Promise<void> {
     clearInterval(this.#measuring);
     this.#follow.end();
@@ -122,6 +97,7 @@ class SipPhone implements Softphone {
     this.#sounder.close();
   }
 
+  /** `name`: name of the called person, if known. */
   call(number: string, name: string): Promise<void> {
     return this.#place(number, name, null);
   }
@@ -157,19 +133,23 @@ class SipPhone implements Softphone {
       this.#sounder.key(key, this.#deps.settings().speaker);
     }
   }
+  /** Blind transfer. */
   async transfer(id: string, number: string): Promise<void> {
     const to = dialled(number);
     if (to === null) return this.#setTrouble('not_a_number');
     return await this.#steered(() => this.#find(id)?.transfer(to), 'transfer_refused');
   }
+  /** Holds the call and calls a number first; `join` completes the transfer, hanging up returns to the call. */
   async consult(id: string, number: string, name: string): Promise<void> {
     if (this.#find(id) !== undefined) await this.#place(number, name, id);
   }
+  /** Connects the other sides of two calls and leaves both. */
   async join(id: string, other: string): Promise<void> {
     const [first, second] = [this.#find(id), this.#find(other)];
     if (first === undefined || second === undefined) return;
     await this.#steered(() => first.transfer(second), 'transfer_refused');
   }
+  /** The settings changed: running calls use the new devices. */
   async devicesChanged(): Promise<void> {
     for (const call of this.#calls) {
       if (!isLive(call.shown)) continue;
