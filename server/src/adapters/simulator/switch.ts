@@ -26,7 +26,7 @@ export interface Channel extends Omit<EngineChannel, 'call' | 'state' | 'caller'
   /** Application that the channel runs, for its records. */
   app: { readonly name: string; readonly data: string; readonly queue: string | null } | null;
   readonly rung: boolean;
-  bridge: { readonly id: BridgeId; readonly holding: boolean } | null;
+  bridge: BridgeId | null;
   /** The other side is on hold by this channel: by its device, or by a command. */
   held: 'device' | 'operation' | null;
   /** Result of the channel's last dialling. */
@@ -173,27 +173,26 @@ export class Switch {
     this.#bridges += 1;
     return bridgeId(this.#options.node, `bridge-${this.#bridges}`);
   }
-  enter(c: Channel, id: BridgeId, holding = false): void {
+  enter(c: Channel, bridge: BridgeId): void {
     this.leave(c);
-    c.bridge = { id, holding };
-    this.fact({ type: 'bridge.entered', bridge: id, id: c.id, holding });
-    this.record(c, 'bridge_enter', { bridge: id, ...(holding ? { holding } : {}) });
+    c.bridge = bridge;
+    this.fact({ type: 'bridge.entered', bridge, id: c.id, holding: false });
+    this.record(c, 'bridge_enter', { bridge });
     this.#device(c);
   }
   leave(c: Channel): void {
-    if (c.bridge === null) return;
-    const { id } = c.bridge;
+    const { bridge } = c;
+    if (bridge === null) return;
     const held = c.held === 'device' ? this.beside(c) : [];
     c.bridge = null;
-    this.fact({ type: 'bridge.left', bridge: id, id: c.id });
-    this.record(c, 'bridge_exit', { bridge: id });
+    this.fact({ type: 'bridge.left', bridge, id: c.id });
+    this.record(c, 'bridge_exit', { bridge });
     for (const other of held) this.#device(other);
   }
-  /** Channels in the same bridge where people talk. */
+  /** Channels in the same bridge. */
   beside(c: Channel): readonly Channel[] {
-    if (c.bridge === null || c.bridge.holding) return [];
-    const { id } = c.bridge;
-    return [...this.channels.values()].filter((other) => other !== c && other.bridge?.id === id);
+    if (c.bridge === null) return [];
+    return [...this.channels.values()].filter((other) => other !== c && other.bridge === c.bridge);
   }
   /** The channel holds the other side, or retrieves it with null. */
   hold(c: Channel, by: Channel['held']): void {

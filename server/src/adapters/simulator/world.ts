@@ -79,7 +79,7 @@ export class World {
       restarted,
       channels: channels.map((c) => this.#switch.describe(c)),
       bridged: channels.flatMap((c) =>
-        c.bridge === null ? [] : [{ bridge: c.bridge.id, channel: c.id, holding: c.bridge.holding }],
+        c.bridge === null ? [] : [{ bridge: c.bridge, channel: c.id, holding: false }],
       ),
       held_here: channels.filter(({ held }) => held === 'operation').map(({ id }) => id),
       queues: (this.members.site?.queues ?? []).map(({ name, strategy }) => ({
@@ -161,7 +161,7 @@ export class World {
       throw refused(`${who} has no call on hold and another one to join it with`);
     const [customer] = this.#switch.beside(first);
     const [third] = this.#switch.beside(second);
-    const there = second.bridge!.id;
+    const there = second.bridge!;
     this.lines.release(customer!, 'transfer');
     this.#switch.hold(first, null);
     this.#switch.fact({
