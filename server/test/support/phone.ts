@@ -5,18 +5,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { lend } from './far-address.ts';
 import type { FarAddress } from './far-address.ts';
-import { newCall, ok } from './sip/call.ts';
+import { newCall, ok, recordedRoutes } from './sip/call.ts';
 import type { LiveCall } from './sip/call.ts';
 import { nearHost, openMedia } from '../../src/adapters/asterisk/phone/media.ts';
 import type { MediaCounts } from '../../src/adapters/asterisk/phone/media.ts';
 import { bracketed } from '../../src/core/networks.ts';
-import {
-  header,
-  methodOf,
-  recordedRoutes,
-  statusOf,
-  uriOf,
-} from '../../src/adapters/asterisk/phone/message.ts';
+import { header, methodOf, statusOf, uriOf } from '../../src/adapters/asterisk/phone/message.ts';
 import type { SipMessage } from '../../src/adapters/asterisk/phone/message.ts';
 import { openTransport, randomTag } from '../../src/adapters/asterisk/phone/transport.ts';
 import type { Dialog } from '../../src/adapters/asterisk/phone/transport.ts';

@@ -3,17 +3,23 @@ import { GiveUp, until } from '../until.ts';
 import type { CallState, CallTimes, IncomingCall } from '../phone.ts';
 import type { Media } from '../../../src/adapters/asterisk/phone/media.ts';
 import {
-  displayNameOf,
   header,
+  headersNamed,
   methodOf,
-  numberOf,
-  recordedRoutes,
   statusOf,
   tagOf,
   uriOf,
 } from '../../../src/adapters/asterisk/phone/message.ts';
 import type { SipMessage } from '../../../src/adapters/asterisk/phone/message.ts';
 import type { Dialog, Sent, SipTransport } from '../../../src/adapters/asterisk/phone/transport.ts';
+
+/** Proxies that stay between both ends of a dialog, in the order of the header. */
+export const recordedRoutes = (m: SipMessage): string[] =>
+  headersNamed(m, 'record-route').flatMap((value) => value.match(/<[^<>]*>/g) ?? []);
+/** The user part of an address header, and its display name. */
+const numberOf = (value: string): string => /sips?:([^@;>:]+)@/.exec(value)?.[1] ?? '';
+const displayNameOf = (value: string): string =>
+  /^"((?:[^"\\]|\\.)*)"/.exec(value)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? '';
 
 interface CallParts {
   readonly transport: SipTransport;

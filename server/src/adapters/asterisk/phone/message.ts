@@ -47,9 +47,6 @@ export const formatMessage = (m: SipMessage): Buffer =>
 export const header = (m: SipMessage, name: string): string => m.headers.find(([n]) => n === name)?.[1] ?? '';
 export const headersNamed = (m: SipMessage, name: string): string[] =>
   m.headers.filter(([n]) => n === name).map(([, value]) => value);
-/** Proxies that stay between both ends of a dialog, in the order of the header. */
-export const recordedRoutes = (m: SipMessage): string[] =>
-  headersNamed(m, 'record-route').flatMap((value) => value.match(/<[^<>]*>/g) ?? []);
 /** Status of a response, 0 for a request. */
 export const statusOf = (m: SipMessage): number => Number(/^SIP\/2\.0 (\d{3})/.exec(m.start)?.[1] ?? 0);
 /** Method of a request, or of a response's request. */
@@ -57,8 +54,4 @@ export const methodOf = (m: SipMessage): string =>
   statusOf(m) > 0 ? (header(m, 'cseq').split(/\s+/)[1] ?? '') : (m.start.split(' ')[0] ?? '');
 export const tagOf = (value: string): string => /;tag=([^;>\s]+)/.exec(value)?.[1] ?? '';
 export const uriOf = (value: string): string => /<([^<>]+)>/.exec(value)?.[1] ?? value.split(';')[0] ?? '';
-/** The user part of an address header, and its display name. */
-export const numberOf = (value: string): string => /sips?:([^@;>:]+)@/.exec(value)?.[1] ?? '';
-export const displayNameOf = (value: string): string =>
-  /^"((?:[^"\\]|\\.)*)"/.exec(value)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? '';
 export const branchOf = (m: SipMessage): string => /;branch=([^;\s]+)/.exec(header(m, 'via'))?.[1] ?? '';
