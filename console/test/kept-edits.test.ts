@@ -4,6 +4,7 @@ import { before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
+import { DEFAULT_LAYOUT } from '../src/wallboard/model.ts';
 import { field } from './admin-steps.ts';
 import { buildFirst, clientOf, close, focusIsOn, hasValue, signedIn } from './rig.ts';
 
@@ -55,6 +56,71 @@ describe('kept edits', () => {
     await dialog.waitFor({ state: 'hidden' });
     const { customer: now } = await api.phonebook.get(id);
     assert.deepEqual([now.company, now.note], ['Analytical Engines', 'Wants an offer']);
+    await close(page);
+  });
+
+  test('dialogs - Escape, a click beside a dialog and its close button ask first if something is typed in it', async () => {
+    const page = await signedIn(site(), browser(), '1001', { path: '/customers' });
+    const dialog = page.getByRole('dialog', { name: 'New customer' });
+    const question = page.getByRole('dialog', { name: 'Discard your input?' });
+    const open = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'New customer' }).click();
+      await focusIsOn(page, name);
+    };
+    const name = dialog.getByRole('textbox', { name: 'Name' });
+    await open();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await open();
+    await name.fill('Ada');
+    await page.keyboard.press('Escape');
+    await question.waitFor();
+    await page.keyboard.press('Escape');
+    await question.waitFor({ state: 'hidden' });
+    await hasValue(name, 'Ada');
+    await page.mouse.click(5, 5);
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    await question.waitFor({ state: 'hidden' });
+    await hasValue(name, 'Ada');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await question.getByRole('button', { name: 'Discard' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await open();
+    const emails = dialog.getByRole('combobox', { name: 'E-mails' });
+    await emails.fill('ada@example.com');
+    await emails.press('Enter');
+    await hasValue(emails, '');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await question.getByRole('button', { name: 'Discard' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await open();
+    await name.fill('Ada');
+    await name.fill('');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await close(page);
+  });
+
+  test('dialogs - Escape in a dialog above another one closes that dialog only', async () => {
+    const api = await clientOf(site(), '1001');
+    const { id } = (await api.boards.create({ name: 'Sales', queues: ['sales'], layout: DEFAULT_LAYOUT }))
+      .board;
+    await api.boards.createDisplayKey(id, { name: 'Hall', expires_at: null });
+    const page = await signedIn(site(), browser(), '1001', { path: `/wallboard/${id}` });
+    await page.getByRole('button', { name: 'Actions of this board' }).click();
+    await page.getByRole('menuitem', { name: 'Displays' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Displays' });
+    await dialog.getByRole('button', { name: 'Revoke: Hall' }).click();
+    const above = page.getByRole('dialog', { name: 'Revoke the key of Hall?' });
+    await focusIsOn(page, above.getByRole('button', { name: 'Cancel' }));
+    await page.keyboard.press('Escape');
+    await above.waitFor({ state: 'hidden' });
+    assert.equal(await dialog.count(), 1);
+    await dialog.getByLabel('Where it hangs').fill('Lobby');
+    await dialog.getByRole('button', { name: 'Make a link' }).click();
+    await dialog.getByRole('button', { name: 'Revoke: Lobby' }).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
     await close(page);
   });
 

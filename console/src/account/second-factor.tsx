@@ -18,6 +18,7 @@ import { Check, Copy, ShieldCheck, ShieldOff, TriangleAlert } from 'lucide-react
 import { CopyButton } from '../app/copy.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { fieldsWith } from '../app/field-errors.ts';
+import { Dialog } from '../app/dialog.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Read } from '../app/states.tsx';
@@ -171,19 +172,19 @@ function Switched({ on }: { readonly on: boolean }): ReactNode {
           <Button onClick={() => open({ is: 'password' })}>{t('switch_on')}</Button>
         )}
       </Group>
-      <Modal opened={step.is === 'password'} onClose={close} title={t('switch_on_title')} centered>
+      <Dialog opened={step.is === 'password'} onClose={close} title={t('switch_on_title')} centered>
         <ChangeForm change={begin} submit={t('next')} labels={labels} onClose={close}>
           {passwordField}
         </ChangeForm>
-      </Modal>
-      <Modal opened={step.is === 'scan'} onClose={close} title={t('scan_title')} centered>
+      </Dialog>
+      <Dialog opened={step.is === 'scan'} onClose={close} title={t('scan_title')} centered>
         {step.is === 'scan' && (
           <ChangeForm change={confirm} submit={t('switch_on')} labels={labels} onClose={close}>
             <Secret secret={step.secret} uri={step.uri} />
             {digitsField}
           </ChangeForm>
         )}
-      </Modal>
+      </Dialog>
       <Modal
         opened={step.is === 'codes'}
         onClose={close}
@@ -195,12 +196,12 @@ function Switched({ on }: { readonly on: boolean }): ReactNode {
       >
         {step.is === 'codes' && <RecoveryCodes codes={step.codes} onClose={close} />}
       </Modal>
-      <Modal opened={step.is === 'off'} onClose={close} title={t('switch_off_title')} centered>
+      <Dialog opened={step.is === 'off'} onClose={close} title={t('switch_off_title')} centered>
         <ChangeForm change={disable} submit={t('switch_off')} labels={labels} onClose={close}>
           {passwordField}
           {digitsField}
         </ChangeForm>
-      </Modal>
+      </Dialog>
     </>
   );
 }

@@ -1,8 +1,9 @@
 /** A new prompt, recorded or uploaded without leaving the form that uses it. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Button, Group, Input, Modal, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Input, Stack, TextInput } from '@mantine/core';
 import { Plus } from 'lucide-react';
+import { Dialog } from '../app/dialog.tsx';
 import { errorDetail, errorText } from '../app/error-words.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
@@ -35,8 +36,6 @@ export function NewPrompt({ id, onMade }: NewPromptProps): ReactNode {
     onSuccess() {
       onMade(name);
       setOpened(false);
-      setName('');
-      setSound('');
     },
   });
   return (
@@ -46,12 +45,14 @@ export function NewPrompt({ id, onMade }: NewPromptProps): ReactNode {
         leftSection={<Plus size={16} aria-hidden />}
         onClick={() => {
           make.reset();
+          setName('');
+          setSound('');
           setOpened(true);
         }}
       >
         {title}
       </Button>
-      <Modal opened={opened} onClose={() => setOpened(false)} title={title}>
+      <Dialog opened={opened} onClose={() => setOpened(false)} title={title}>
         <Stack gap="sm">
           <TextInput
             id={`${id}.new.name`}
@@ -81,7 +82,7 @@ export function NewPrompt({ id, onMade }: NewPromptProps): ReactNode {
             </Button>
           </Group>
         </Stack>
-      </Modal>
+      </Dialog>
     </>
   );
 }

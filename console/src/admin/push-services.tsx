@@ -1,22 +1,12 @@
 /** Push services that wake mobile apps: stored, replaced, tried and removed. The key is never shown again. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import {
-  Button,
-  Group,
-  Modal,
-  Paper,
-  SimpleGrid,
-  Stack,
-  Text,
-  TextInput,
-  Textarea,
-  Title,
-} from '@mantine/core';
+import { Button, Group, Paper, SimpleGrid, Stack, Text, TextInput, Textarea, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { PushPlatform, PushService, PushTestReply } from '@offhook/contract/push.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { Danger } from '../app/danger.tsx';
+import { Dialog } from '../app/dialog.tsx';
 import { fieldsWith } from '../app/field-errors.ts';
 import type { Labels } from '../app/field-errors.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
@@ -112,7 +102,7 @@ function ServiceCard({
         </Group>
         {service !== undefined && <Trial platform={platform} />}
       </Stack>
-      <Modal opened={editing} onClose={() => setEditing(false)} title={TITLES[platform]} centered>
+      <Dialog opened={editing} onClose={() => setEditing(false)} title={TITLES[platform]} centered>
         {editing && (
           <Settings
             platform={platform}
@@ -120,7 +110,7 @@ function ServiceCard({
             onClose={() => setEditing(false)}
           />
         )}
-      </Modal>
+      </Dialog>
     </Paper>
   );
 }

@@ -6,7 +6,6 @@ import {
   Button,
   Checkbox,
   Group,
-  Modal,
   Paper,
   Select,
   Stack,
@@ -21,6 +20,7 @@ import type { Client } from '@offhook/client';
 import type { ConfigVersion } from '@offhook/contract/config-applies.ts';
 import { History } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
+import { Dialog } from '../app/dialog.tsx';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
@@ -281,7 +281,7 @@ function RestoreDialog({
   const { error } = restore;
   const drift = error instanceof OffhookError && error.code === 'config_drift';
   return (
-    <Modal
+    <Dialog
       opened
       onClose={onClose}
       size="lg"
@@ -323,6 +323,6 @@ function RestoreDialog({
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
-import { Anchor, Badge, Button, Modal, Select, Table, Text, TextInput, VisuallyHidden } from '@mantine/core';
+import { Anchor, Badge, Button, Select, Table, Text, TextInput, VisuallyHidden } from '@mantine/core';
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { Connector, ConnectorEntry, EntryState } from '@offhook/contract/connectors.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { Dialog } from '../app/dialog.tsx';
 import { fieldsWith } from '../app/field-errors.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { Paged, Rows, Section, useChange } from '../app/page-parts.tsx';
@@ -46,7 +47,7 @@ function Retry({ connector, entry, onClose }: RetryProps): ReactNode {
   );
   const labels = { entry_id: t('found_id') };
   return (
-    <Modal opened onClose={onClose} title={t('retry_title')} centered>
+    <Dialog opened onClose={onClose} title={t('retry_title')} centered>
       <ChangeForm change={retry} submit={t('retry')} labels={labels} onClose={onClose}>
         {entry.words !== null && (
           <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
@@ -65,7 +66,7 @@ function Retry({ connector, entry, onClose }: RetryProps): ReactNode {
           onChange={(event) => setFound(event.currentTarget.value)}
         />
       </ChangeForm>
-    </Modal>
+    </Dialog>
   );
 }
 interface RowProps {

@@ -1,11 +1,12 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Alert, Badge, Group, Modal, PasswordInput, Select, Text, TextInput } from '@mantine/core';
+import { Alert, Badge, Group, PasswordInput, Select, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useLocation } from 'wouter';
 import type { Connector, ConnectorFileInfo } from '@offhook/contract/connectors.ts';
 import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { Dialog } from '../app/dialog.tsx';
 import { errorAt, fieldsWith } from '../app/field-errors.ts';
 import { useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
@@ -215,8 +216,8 @@ export function ConnectorForm({ connector, onClose }: FormProps): ReactNode {
   const client = useClient();
   const files = useQuery(filesQuery(client));
   return (
-    <Modal opened onClose={onClose} title={t(connector === null ? 'new' : 'change_title')} size="lg">
+    <Dialog opened onClose={onClose} title={t(connector === null ? 'new' : 'change_title')} size="lg">
       <Read of={files}>{(found) => <Fields connector={connector} files={found} onClose={onClose} />}</Read>
-    </Modal>
+    </Dialog>
   );
 }

@@ -5,7 +5,6 @@ import {
   Badge,
   Button,
   Group,
-  Modal,
   PasswordInput,
   SegmentedControl,
   Switch,
@@ -18,6 +17,7 @@ import { Plus } from 'lucide-react';
 import type { PhonebookSource } from '@offhook/contract/phonebook-sources.ts';
 import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { Dialog } from '../app/dialog.tsx';
 import { errorAt, fieldsWith } from '../app/field-errors.ts';
 import { Danger } from '../app/danger.tsx';
 import { formatDateTime, formatNumber } from '../app/format.ts';
@@ -74,7 +74,7 @@ function SourceForm({ source, onClose }: FormProps): ReactNode {
   };
   const field = fieldsWith(change.error, labels);
   return (
-    <Modal opened onClose={onClose} title={t(source === null ? 'new_source' : 'change_source')} size="lg">
+    <Dialog opened onClose={onClose} title={t(source === null ? 'new_source' : 'change_source')} size="lg">
       <ChangeForm
         change={change}
         submit={t(source === null ? 'create_source' : 'save')}
@@ -135,7 +135,7 @@ function SourceForm({ source, onClose }: FormProps): ReactNode {
           />
         )}
       </ChangeForm>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -5,7 +5,6 @@ import {
   Checkbox,
   Fieldset,
   Group,
-  Modal,
   SegmentedControl,
   Select,
   Stack,
@@ -21,6 +20,7 @@ import type { Customer } from '@offhook/contract/phonebook.ts';
 import { QuietIcon } from '../app/quiet-icon.ts';
 import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { Dialog } from '../app/dialog.tsx';
 import { errorAt, fieldsWith } from '../app/field-errors.ts';
 import { useChange } from '../app/page-parts.tsx';
 import { contactsQuery } from '../app/queries.ts';
@@ -311,7 +311,7 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
   const labels = labelsOf();
   const field = fieldsWith(change.error, labels);
   return (
-    <Modal opened onClose={onClose} title={t(customer === null ? 'new' : 'edit_title')} size="lg">
+    <Dialog opened onClose={onClose} title={t(customer === null ? 'new' : 'edit_title')} size="lg">
       <ChangeForm
         change={change}
         submit={t(customer === null ? 'create' : 'save')}
@@ -374,6 +374,6 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
         )}
         {merged && <Merged />}
       </ChangeForm>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,23 +1,13 @@
 /** Callbacks: numbers outside to be called back by this person, or by the agents of its queues. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import {
-  ActionIcon,
-  Badge,
-  Button,
-  Group,
-  Menu,
-  Modal,
-  NativeSelect,
-  Text,
-  Textarea,
-  Title,
-} from '@mantine/core';
+import { ActionIcon, Badge, Button, Group, Menu, NativeSelect, Text, Textarea, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Check, EllipsisVertical, Hand, Phone, PhoneIncoming, Undo2 } from 'lucide-react';
 import { Link } from 'wouter';
 import type { Callback, CloseCallback } from '@offhook/contract/callbacks.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { Dialog } from '../app/dialog.tsx';
 import { useChanges } from '../app/changes.ts';
 import { fieldsWith } from '../app/field-errors.ts';
 import { formatDateTime } from '../app/format.ts';
@@ -58,7 +48,7 @@ function CloseDialog({ one, onClose }: { readonly one: Callback; readonly onClos
   const labels = { reason: t('callback_reason'), note: t('callback_note') };
   const field = fieldsWith(close.error, labels);
   return (
-    <Modal opened onClose={onClose} title={t('callback_close')} centered>
+    <Dialog opened onClose={onClose} title={t('callback_close')} centered>
       <ChangeForm change={close} submit={t('callback_close_do')} labels={labels} onClose={onClose}>
         <NativeSelect
           {...field('reason')}
@@ -79,7 +69,7 @@ function CloseDialog({ one, onClose }: { readonly one: Callback; readonly onClos
           onChange={({ currentTarget }) => setNote(currentTarget.value)}
         />
       </ChangeForm>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -2,7 +2,6 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import {
   Checkbox,
-  Modal,
   MultiSelect,
   SegmentedControl,
   SimpleGrid,
@@ -15,6 +14,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ApiKey, Scope } from '@offhook/contract/keys.ts';
 import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { Dialog } from '../app/dialog.tsx';
 import { errorAt, fieldsWith } from '../app/field-errors.ts';
 import { useClient } from '../app/session.tsx';
 import { fromLocal, toLocal } from '../app/local-time.ts';
@@ -128,7 +128,7 @@ export function ApiKeyForm({ apiKey, onMade, onClose }: FormProps): ReactNode {
   };
   const field = fieldsWith(change.error, labels);
   return (
-    <Modal opened onClose={onClose} title={t(apiKey === null ? 'new_key' : 'change_key')} size="lg">
+    <Dialog opened onClose={onClose} title={t(apiKey === null ? 'new_key' : 'change_key')} size="lg">
       <ChangeForm
         change={change}
         submit={apiKey === null ? t('make_key') : t('save')}
@@ -201,6 +201,6 @@ export function ApiKeyForm({ apiKey, onMade, onClose }: FormProps): ReactNode {
           onChange={(event) => setExpires(event.currentTarget.value)}
         />
       </ChangeForm>
-    </Modal>
+    </Dialog>
   );
 }

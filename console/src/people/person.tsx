@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Badge, Button, Group, Modal, PasswordInput, Radio, Text } from '@mantine/core';
+import { Badge, Button, Group, PasswordInput, Radio, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { SignInPerson } from '@offhook/contract/people.ts';
@@ -8,6 +8,7 @@ import { AppSignIn } from '../account/app-sign-in.tsx';
 import { DeviceTable } from '../account/devices.tsx';
 import { Danger } from '../app/danger.tsx';
 import { ChangeForm } from '../app/change-form.tsx';
+import { Dialog } from '../app/dialog.tsx';
 import { fieldsWith } from '../app/field-errors.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Read, isMissing } from '../app/states.tsx';
@@ -36,7 +37,6 @@ function NewPassword({ person }: { readonly person: SignInPerson }): ReactNode {
       renews: ['people'],
       onDone: ({ secrets }) => {
         setOpened(false);
-        setTyped('');
         if (how === 'made') setShown(secrets['password'] ?? null);
       },
       done: () => t('password_set'),
@@ -45,6 +45,7 @@ function NewPassword({ person }: { readonly person: SignInPerson }): ReactNode {
   const labels = { password: t('password') };
   const open = (): void => {
     change.reset();
+    setTyped('');
     setOpened(true);
   };
   return (
@@ -52,7 +53,7 @@ function NewPassword({ person }: { readonly person: SignInPerson }): ReactNode {
       <Button variant="default" onClick={open}>
         {t('new_password')}
       </Button>
-      <Modal opened={opened} onClose={() => setOpened(false)} title={t('new_password')} centered>
+      <Dialog opened={opened} onClose={() => setOpened(false)} title={t('new_password')} centered>
         <ChangeForm
           change={change}
           submit={t('set_password')}
@@ -87,7 +88,7 @@ function NewPassword({ person }: { readonly person: SignInPerson }): ReactNode {
             />
           )}
         </ChangeForm>
-      </Modal>
+      </Dialog>
       <ShownOnce
         title={t('new_password_of', { name: person.name })}
         text={t('shown_once')}

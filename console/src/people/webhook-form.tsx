@@ -1,12 +1,13 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Modal, MultiSelect, TagsInput, TextInput } from '@mantine/core';
+import { MultiSelect, TagsInput, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { EventType } from '@offhook/contract/events.ts';
 import type { TopicNoun } from '@offhook/contract/stream.ts';
 import type { Webhook } from '@offhook/contract/webhooks.ts';
 import { useAttempt } from '../app/attempt.ts';
 import { ChangeForm } from '../app/change-form.tsx';
+import { Dialog } from '../app/dialog.tsx';
 import { fieldsWith } from '../app/field-errors.ts';
 import { useClient } from '../app/session.tsx';
 import { useChange } from '../app/page-parts.tsx';
@@ -76,7 +77,7 @@ export function WebhookForm({ webhook, onMade, onClose }: FormProps): ReactNode 
   };
   const field = fieldsWith(change.error, labels);
   return (
-    <Modal opened onClose={onClose} title={t(webhook === null ? 'new_webhook' : 'change_webhook')} size="lg">
+    <Dialog opened onClose={onClose} title={t(webhook === null ? 'new_webhook' : 'change_webhook')} size="lg">
       <ChangeForm
         change={change}
         submit={webhook === null ? t('make_webhook') : t('save')}
@@ -120,6 +121,6 @@ export function WebhookForm({ webhook, onMade, onClose }: FormProps): ReactNode 
           clearable
         />
       </ChangeForm>
-    </Modal>
+    </Dialog>
   );
 }

@@ -7,6 +7,7 @@ import type { Client } from '@offhook/client';
 import type { Webhook, WebhookTested } from '@offhook/contract/webhooks.ts';
 import { Danger } from '../app/danger.tsx';
 import { ChangeForm } from '../app/change-form.tsx';
+import { Dialog } from '../app/dialog.tsx';
 import { fieldsWith } from '../app/field-errors.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
@@ -46,13 +47,14 @@ function Replay({ webhook }: { readonly webhook: Webhook }): ReactNode {
         variant="default"
         onClick={() => {
           replay.reset();
+          setFrom('');
           setTo(webhook.cursor);
           setOpened(true);
         }}
       >
         {t('send_again')}
       </Button>
-      <Modal opened={opened} onClose={() => setOpened(false)} title={t('send_again')} centered>
+      <Dialog opened={opened} onClose={() => setOpened(false)} title={t('send_again')} centered>
         <ChangeForm change={replay} submit={t('send_again')} labels={labels} onClose={() => setOpened(false)}>
           <Text size="sm">{t('send_again_text')}</Text>
           <Group grow>
@@ -60,7 +62,7 @@ function Replay({ webhook }: { readonly webhook: Webhook }): ReactNode {
             <NumberInput {...field('to')} value={to} onChange={setTo} required />
           </Group>
         </ChangeForm>
-      </Modal>
+      </Dialog>
     </>
   );
 }

@@ -1,10 +1,11 @@
 /** Dialogs of a board, loaded with the first one. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Button, Drawer, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useLocation } from 'wouter';
 import type { Board, NewBoard } from '@offhook/contract/boards.ts';
+import { Dialog } from '../app/dialog.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
@@ -28,15 +29,15 @@ export function Dialogs({ opened, onClose }: DialogsProps): ReactNode {
   switch (opened.is) {
     case 'editor':
       return (
-        <Drawer
+        <Dialog
           opened
           onClose={onClose}
-          position="right"
+          side
           size="lg"
           title={t(opened.board === null ? 'new_board' : 'edit')}
         >
           <Editor board={opened.board} from={opened.from} onDone={onClose} />
-        </Drawer>
+        </Dialog>
       );
     case 'displays':
       return <DisplaysOf board={opened.board} from={opened.from} onClose={onClose} />;
@@ -62,13 +63,13 @@ function DisplaysOf({ board, from, onClose }: DisplaysOfProps): ReactNode {
     go(PAGE_PATHS.board.replace(':board', String(saved.id)));
   };
   return (
-    <Modal opened onClose={close} title={t('displays')} size="lg">
+    <Dialog opened onClose={close} title={t('displays')} size="lg">
       {saved === null ? (
         <SaveFirst from={from} onSaved={setSaved} onClose={close} />
       ) : (
         <Displays board={saved} />
       )}
-    </Modal>
+    </Dialog>
   );
 }
 function Delete({ board, onDone }: { readonly board: Board; readonly onDone: () => void }): ReactNode {
