@@ -49,6 +49,11 @@ export const ConsoleSettingsReply = z.object({
   settings: z.object({
     ...ConsoleSettings.shape,
     site_zone: z.string().describe('IANA name of the zone of this site; set by `OFFHOOK_SITE_ZONE`.'),
+    own_recordings: z
+      .boolean()
+      .describe(
+        'Whether people below supervisor may play recordings of the conversations in which they talked; set by `OFFHOOK_OWN_RECORDINGS`.',
+      ),
   }),
 });
 export type ConsoleSettingsReply = z.infer<typeof ConsoleSettingsReply>;

@@ -224,7 +224,16 @@ describe('history pages', () => {
     await player.getByRole('slider', { name: 'Position' }).press('Home');
     await until('the start', async () => (await at()) === 0);
     await player.getByText('Paused 1 time').waitFor();
-    await close(page);
+    await site().kill('SIGTERM');
+    await site().start('ready', { OFFHOOK_OWN_RECORDINGS: 'no' });
+    await page.reload();
+    await page.getByText('Only supervisors can play recordings at this site.').waitFor();
+    assert.equal(await player.count(), 0);
+    const supervisor = await signedIn(site(), browser(), '1001', { path: `/history/${id}` });
+    await supervisor.getByRole('group', { name: /Recording of/ }).waitFor();
+    await site().kill('SIGTERM');
+    await site().start('ready', { OFFHOOK_OWN_RECORDINGS: 'yes' });
+    await close(page, supervisor);
   });
 
   test('history - a half-written note survives a reload and a restart of the service, and is sent as text', async () => {

@@ -2,12 +2,13 @@ import { useId, useRef, useState } from 'react';
 import type { KeyboardEvent, ReactNode } from 'react';
 import { ActionIcon, Button, Group, Modal, NativeSelect, Paper, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Download, Pause, Play, RotateCcw, RotateCw, Trash2 } from 'lucide-react';
 import type { Conversation } from '@offhook/contract/conversations.ts';
 import { QuietIcon } from '../app/quiet-icon.ts';
 import { formatClock, formatNumber, formatSpan } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
+import { consoleSettingsQuery } from '../app/queries.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import type { Recording } from './course.ts';
@@ -221,12 +222,15 @@ function Sound({ recording, name }: { readonly recording: Recording; readonly na
 }
 interface RecordingsProps {
   readonly conversation: Conversation;
-  /** Without it, there is no player: the service would refuse the audio. */
+  /** Whether the person supervises or talked in it; else there is no player, because the service would refuse the audio. */
   readonly mayPlay: boolean;
 }
 export function Recordings({ conversation, mayPlay }: RecordingsProps): ReactNode {
   const queries = useQueryClient();
   const supervisor = useMay('supervisor');
+  const settings = useQuery(consoleSettingsQuery(useClient()));
+  if (settings.isPending) return null;
+  const own = supervisor || settings.data?.own_recordings !== false;
   const { recordings, legs } = conversation;
   const nameOfLeg = (leg: string | null): string => {
     const known = legs.find((l) => l.leg_id === leg);
@@ -253,11 +257,11 @@ export function Recordings({ conversation, mayPlay }: RecordingsProps): ReactNod
                 />
               )}
             </Group>
-            {state === 'stored' && mayPlay ? (
+            {state === 'stored' && mayPlay && own ? (
               <Sound recording={recording} name={name} />
             ) : (
               <Text size="sm" c="dimmed">
-                {t(state === 'stored' ? 'not_yours' : `is_${state}`)}
+                {t(state !== 'stored' ? `is_${state}` : own ? 'not_yours' : 'supervisors_only')}
               </Text>
             )}
           </Paper>

@@ -83,7 +83,10 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
   };
   const sessions = await Sessions.open({ ...common, config, sipKey, requiresFactor });
   stack.defer(() => sessions.close());
-  const siteConsole = await createConsoleSettings({ ...common, zone: config.siteZone });
+  const siteConsole = await createConsoleSettings({
+    ...common,
+    fixed: { site_zone: config.siteZone, own_recordings: config.ownRecordings === 'yes' },
+  });
   const boards = await Boards.open({ ...common, keys: () => apiKeys.display });
   const boardShows = (board: number) => boards.shows(board);
   const apiKeys = await ApiKeys.open({ ...common, boardShows });

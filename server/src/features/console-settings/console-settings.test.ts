@@ -10,10 +10,12 @@ import { createAudit } from '../audit/service.ts';
 import { consoleSettingsOperations } from './operations.ts';
 import { createConsoleSettings } from './service.ts';
 
+const fixed = { site_zone: 'Europe/Istanbul', own_recordings: false };
+
 test('console settings - read by everybody, set by administrators, in force at once, kept, audited', async (t) => {
   const { store, ...temp } = await temporaryStore();
   const audit = await createAudit(store, createVirtualClock(), silent);
-  const open = () => createConsoleSettings({ store, audit, zone: 'Europe/Istanbul' });
+  const open = () => createConsoleSettings({ store, audit, fixed });
   const site = await open();
   const host = await hostFixture({ authenticator: authenticatorWithKeys({ crm: {} }) });
   addOperations(host.app, [consoleSettingsOperations(site)]);
@@ -37,7 +39,7 @@ test('console settings - read by everybody, set by administrators, in force at o
     const { body } = await ask(token);
     assert.deepEqual(
       ConsoleSettingsReply.parse(body).settings,
-      { ...initial, second_factor: 'off', site_zone: 'Europe/Istanbul' },
+      { ...initial, second_factor: 'off', ...fixed },
       token,
     );
   }
@@ -75,12 +77,18 @@ test('console settings - read by everybody, set by administrators, in force at o
     const { status, body } = await ask('token-admin', { ...wanted, crm_link });
     assert.deepEqual([status, body['code']], [400, 'invalid_request'], String(crm_link));
   }
-  for (const bad of [{}, { crm_link: null }, { ...wanted, site_zone: 'UTC' }, []]) {
+  for (const bad of [
+    {},
+    { crm_link: null },
+    { ...wanted, site_zone: 'UTC' },
+    { ...wanted, own_recordings: true },
+    [],
+  ]) {
     assert.equal((await ask('token-admin', bad)).status, 400, JSON.stringify(bad));
   }
   assert.equal((await ask('token-admin', wanted)).status, 200);
   const { settings } = ConsoleSettingsReply.parse((await ask('token-user')).body);
-  assert.deepEqual(settings, { ...wanted, site_zone: 'Europe/Istanbul' });
+  assert.deepEqual(settings, { ...wanted, ...fixed });
   assert.deepEqual((await open()).settings(), settings, 'a service after this one has them too');
   const { entries } = await audit.page({ limit: 10 });
   assert.deepEqual(
@@ -96,7 +104,7 @@ test('console settings - of two changes at the same time, the second keeps what 
     await audit.close();
     await temp[Symbol.asyncDispose]();
   });
-  const site = await createConsoleSettings({ store, audit, zone: 'UTC' });
+  const site = await createConsoleSettings({ store, audit, fixed });
   const actor = { caller: { username: 'admin' }, ip: null } as unknown as Parameters<typeof site.change>[0];
   await Promise.all([
     site.change(actor, { crm_link: null, confirm_supervision: false, second_factor: 'admin' }),

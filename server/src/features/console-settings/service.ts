@@ -29,20 +29,20 @@ export interface SiteConsole {
   onChange(listener: () => void): () => void;
 }
 
-/** Runs the migrations and reads the settings. `zone`: IANA name of the site's time zone. */
+/** Runs the migrations and reads the settings. `fixed`: those of the reply that are settings of the service. */
 export async function createConsoleSettings(deps: {
   readonly store: Store;
   readonly audit: Required<Audit>;
-  readonly zone: string;
+  readonly fixed: Omit<ConsoleSettingsReply['settings'], keyof ConsoleSettings>;
 }): Promise<SiteConsole> {
-  const { store, audit, zone } = deps;
+  const { store, audit, fixed } = deps;
   await store.migrate('console-settings', migrations);
   const row = await store.db<Tables>().selectFrom('console_settings').select('value').executeTakeFirst();
   let current: ConsoleSettings = {
     ...INITIAL_CONSOLE_SETTINGS,
     ...(row === undefined ? {} : ConsoleSettings.parse(JSON.parse(row.value))),
   };
-  const settings = () => ({ ...current, site_zone: zone });
+  const settings = () => ({ ...current, ...fixed });
   const listeners = new Set<() => void>();
   const changes = writeQueue(PATIENCE_MS);
   return {
