@@ -95,7 +95,7 @@ describe('console people', () => {
     await agent.locator('input[name=password]').fill(password);
     await agent.keyboard.press('Enter');
     await until('it is signed in again', async () => (await agent.getByRole('dialog').count()) === 0);
-    await page.reload();
+    await page.getByRole('button', { name: /^End: Console/ }).waitFor();
     await page.getByRole('button', { name: 'Sign out everywhere' }).click();
     await dialog(page).getByRole('button', { name: 'Sign out everywhere' }).click();
     await page.getByText('1 device was signed out').waitFor();

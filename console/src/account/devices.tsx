@@ -22,6 +22,8 @@ export interface Device {
   readonly last_used_at: string;
   readonly current: boolean;
 }
+/** Reload interval of a list of devices: a sign-in is no event. */
+export const FOLLOW_MS = 5_000;
 interface DeviceTableProps {
   readonly devices: readonly Device[];
   readonly end: (id: number) => Promise<unknown>;

@@ -17,7 +17,7 @@ import { useClient, useMe, useSession } from '../app/session.tsx';
 import { Read } from '../app/states.tsx';
 import { tellFailure } from '../app/tell.ts';
 import { AppSignIn } from './app-sign-in.tsx';
-import { DeviceTable } from './devices.tsx';
+import { DeviceTable, FOLLOW_MS } from './devices.tsx';
 import { OwnCalls } from './own-calls.tsx';
 import { PasswordForm } from './password.tsx';
 import { SecondFactor } from './second-factor.tsx';
@@ -50,6 +50,7 @@ function Devices(): ReactNode {
   const devices = useQuery({
     queryKey: ['account', 'devices'],
     queryFn: ({ signal }) => client.session.devices(signal),
+    refetchInterval: FOLLOW_MS,
   });
   return (
     <Stack>

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { SignInPerson } from '@offhook/contract/people.ts';
 import { AppSignIn } from '../account/app-sign-in.tsx';
-import { DeviceTable } from '../account/devices.tsx';
+import { DeviceTable, FOLLOW_MS } from '../account/devices.tsx';
 import { Danger } from '../app/danger.tsx';
 import { ChangeForm } from '../app/change-form.tsx';
 import { Dialog } from '../app/dialog.tsx';
@@ -104,6 +104,7 @@ function SignIns({ person }: { readonly person: SignInPerson }): ReactNode {
   const sessions = useQuery({
     queryKey: ['people', 'sessions', extension],
     queryFn: ({ signal }) => client.people.sessions(extension, signal),
+    refetchInterval: FOLLOW_MS,
   });
   const endAll = useChange(() => client.people.endSessions(extension), {
     renews: ['people'],
