@@ -95,6 +95,40 @@ describe('calls of the desk', () => {
     await close(page);
   });
 
+  test('desk - a button keeps its place beside those of other states, and a click as they change does nothing', async () => {
+    await using phone = await site().phone('1003');
+    await using caller = await site().phone('1008');
+    const page = await deskAtWork();
+    await put('logout', { queue: 'sales' });
+    const login = page.getByRole('button', { name: 'Sign in to all queues' });
+    const place = await login.boundingBox();
+    await put('pause', { reason: 'break' });
+    await page.getByRole('button', { name: 'Available', exact: true }).waitFor();
+    assert.deepEqual(await login.boundingBox(), place);
+    await put('login');
+    await put('unpause');
+    const call = await offered(phone, caller);
+    await call.answer();
+    await isIn(page, 'Talking');
+    await put('pause', { reason: 'break' });
+    await call.hangup();
+    await isIn(page, 'Wrap-up');
+    await page.evaluate(`new MutationObserver((_changes, observer) => {
+      const ready = document.querySelector('[aria-keyshortcuts="r"]');
+      if (ready === null) return;
+      observer.disconnect();
+      ready.click();
+      ready.dataset.clicked = '';
+    }).observe(document.body, { childList: true, subtree: true })`);
+    await put('wrap-up', { finish: true });
+    await isIn(page, 'Paused');
+    await page.locator('[data-clicked]:not([aria-disabled="true"])').waitFor();
+    await isIn(page, 'Paused');
+    await page.getByRole('button', { name: 'Available', exact: true }).click();
+    await isIn(page, 'Available');
+    await close(page);
+  });
+
   test('focus - a note goes on in its field while calls end, ring and come with the phone open; its keys do nothing', async () => {
     await using caller = await site().phone('1008');
     await using second = await site().phone('1004');

@@ -1,16 +1,17 @@
 /** The buttons of the agent's own state: sign in and out, pause, ready, wrap-up. */
 import type { ReactNode } from 'react';
 import { Button, Loader } from '@mantine/core';
-import { CirclePlay, Coffee, LogIn, LogOut, Timer } from 'lucide-react';
+import { CirclePlay, Coffee, Headphones, LogIn, LogOut, Timer } from 'lucide-react';
 import type { Agent } from '@offhook/contract/agents.ts';
 import { late } from '../app/late.tsx';
 import { Opened, useOpener } from '../app/opener.tsx';
 import { useClient, useMay } from '../app/session.tsx';
 import { wordsOf } from '../app/words.ts';
+import { phone, usePhone } from '../phone/phone.ts';
 import { ActionButton, Key } from './action.tsx';
 import type { Action } from './action.tsx';
 import { useShortcut } from './shortcuts.ts';
-import { usePauseReasons } from './use-desk.ts';
+import { usePauseReasons, useSettling } from './use-desk.ts';
 import { canLeave, choicesWait, mustStay } from './view.ts';
 import styles from './desk.module.css';
 
@@ -22,7 +23,11 @@ interface ActionsProps {
   readonly agent: Agent;
   readonly action: Action;
 }
-export function StateActions({ agent, action }: ActionsProps): ReactNode {
+interface StateActionsProps extends ActionsProps {
+  /** No device of the agent is registered. */
+  readonly noPhone: boolean;
+}
+export function StateActions({ agent, action, noPhone }: StateActionsProps): ReactNode {
   const client = useClient();
   const { extension, state, session, readiness, pending } = agent;
   const inside = session === 'logged_in';
@@ -56,19 +61,36 @@ export function StateActions({ agent, action }: ActionsProps): ReactNode {
   useShortcut('o', logout ? () => void action.run(words.logout, doLogout) : null);
   useShortcut('f', wrapUp ? () => void action.run(words.finish, doFinish) : null);
   useShortcut('e', wrapUp ? () => void action.run(words.extend, doExtend) : null);
+  // Another button may have come to the place of the one that a click was meant for; keys have no places.
+  const settling = useSettling([inside, ready, login, logout, wrapUp].join());
+  const press: Action = settling ? { ...action, waits: true, run: async () => false } : action;
   return (
     <>
+      {inside && <PauseButton agent={agent} action={press} waits={waits} />}
+      {logout ? (
+        <ActionButton
+          action={press}
+          label={words.logout}
+          work={doLogout}
+          shortcut="o"
+          variant="default"
+          icon={<LogOut size={18} aria-hidden />}
+        />
+      ) : (
+        // Its queues are read after the state: without this, the button would push others aside under a click.
+        inside && <span data-empty />
+      )}
       {wrapUp && (
         <>
           <ActionButton
-            action={action}
+            action={press}
             label={words.finish}
             work={doFinish}
             shortcut="f"
             icon={<CirclePlay size={18} aria-hidden />}
           />
           <ActionButton
-            action={action}
+            action={press}
             label={words.extend}
             work={doExtend}
             shortcut="e"
@@ -79,7 +101,7 @@ export function StateActions({ agent, action }: ActionsProps): ReactNode {
       )}
       {ready && (
         <ActionButton
-          action={action}
+          action={press}
           label={words.ready}
           work={doReady}
           shortcut="r"
@@ -89,30 +111,45 @@ export function StateActions({ agent, action }: ActionsProps): ReactNode {
       )}
       {login && (
         <ActionButton
-          action={action}
+          action={press}
           label={words.login}
           work={doLogin}
           shortcut="l"
           variant={inside ? 'default' : 'filled'}
+          className={inside ? styles.login : undefined}
           icon={<LogIn size={18} aria-hidden />}
         />
       )}
-      {inside && <PauseButton agent={agent} action={action} waits={waits} />}
-      {logout ? (
-        <ActionButton
-          action={action}
-          label={words.logout}
-          work={doLogout}
-          shortcut="o"
-          variant="default"
-          className={styles.last}
-          icon={<LogOut size={18} aria-hidden />}
-        />
-      ) : (
-        // Its queues are read after the state: without this, the button would push others aside under a click.
-        inside && <span className={styles.last} data-empty />
-      )}
+      <BrowserPhone action={action} settling={settling} offered={noPhone} />
     </>
+  );
+}
+/** The phone of this browser, offered where no other device is registered; its key answers calls. */
+function BrowserPhone({
+  action,
+  settling,
+  offered,
+}: {
+  readonly action: Action;
+  readonly settling: boolean;
+  readonly offered: boolean;
+}): ReactNode {
+  const { status, calls } = usePhone();
+  const rings = calls.find((call) => call.state === 'incoming');
+  const answer = async (): Promise<void> => {
+    if (rings !== undefined) await phone.softphone?.answer(rings.id);
+  };
+  useShortcut('a', rings === undefined ? null : () => void action.run(t('answer'), answer));
+  if (!offered || status.is !== 'off') return null;
+  return (
+    <Button
+      className={styles.wide}
+      leftSection={<Headphones size={18} aria-hidden />}
+      aria-disabled={settling}
+      onClick={() => settling || phone.switchOn()}
+    >
+      {t('browser_phone')}
+    </Button>
   );
 }
 const PauseMenu = late(async () => (await import('./pause-menu.tsx')).PauseMenu);
@@ -132,14 +169,13 @@ function PauseButton({ agent, action, waits }: ActionsProps & { readonly waits: 
     <>
       <Button
         variant={agent.state === 'available' ? 'filled' : 'default'}
-        className={styles.pause}
         aria-keyshortcuts="p"
         aria-busy={busy}
         leftSection={busy ? <Loader size={16} color="currentColor" /> : <Coffee size={18} aria-hidden />}
         rightSection={<Key name="p" />}
         {...menu.button}
-        aria-disabled={!free}
-        onClick={() => free && menu.button.onClick()}
+        aria-disabled={!free || action.waits}
+        onClick={() => free && !action.waits && menu.button.onClick()}
       >
         {word}
       </Button>

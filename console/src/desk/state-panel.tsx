@@ -1,6 +1,6 @@
 /** The agent's state, since when, and what follows. */
 import type { ReactNode } from 'react';
-import { Button, Group, Paper, Text } from '@mantine/core';
+import { Group, Paper, Text } from '@mantine/core';
 import {
   CirclePause,
   CirclePlay,
@@ -22,7 +22,7 @@ import { formatSpan } from '../app/format.ts';
 import { useRecord } from '../app/live.ts';
 import { useSecond, useSince } from '../app/now.ts';
 import { useClient } from '../app/session.tsx';
-import { phone, usePhone } from '../phone/phone.ts';
+import { usePhone } from '../phone/phone.ts';
 import { ActionButton, ActionError, useAction } from './action.tsx';
 import type { Action } from './action.tsx';
 import { useShortcut } from './shortcuts.ts';
@@ -105,8 +105,7 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
           {agent.state === 'wrap_up' && <Countdown deadline={agent.deadline} now={now} />}
         </div>
         <div className={styles.buttons}>
-          <BrowserPhone action={action} offered={noPhone} />
-          <StateActions agent={agent} action={action} />
+          <StateActions agent={agent} action={action} noPhone={noPhone} />
         </div>
       </div>
       {action.failed !== null && (
@@ -115,31 +114,6 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
         </div>
       )}
     </Paper>
-  );
-}
-/** The phone of this browser, offered where no other device is registered; its key answers calls. */
-function BrowserPhone({
-  action,
-  offered,
-}: {
-  readonly action: Action;
-  readonly offered: boolean;
-}): ReactNode {
-  const { status, calls } = usePhone();
-  const rings = calls.find((call) => call.state === 'incoming');
-  const answer = async (): Promise<void> => {
-    if (rings !== undefined) await phone.softphone?.answer(rings.id);
-  };
-  useShortcut('a', rings === undefined ? null : () => void action.run(t('answer'), answer));
-  if (!offered || status.is !== 'off') return null;
-  return (
-    <Button
-      className={styles.wide}
-      leftSection={<Headphones size={18} aria-hidden />}
-      onClick={() => phone.switchOn()}
-    >
-      {t('browser_phone')}
-    </Button>
   );
 }
 function Countdown({ deadline, now }: { readonly deadline: string | null; readonly now: number }): ReactNode {

@@ -54,8 +54,17 @@ export interface ShownCalls {
   /** The person chose this call, which becomes the active one. */
   readonly choose: (id: string) => void;
 }
-/** Time after a replacement in which a press may be meant for the previous call, ms. */
+/** Time after a change of what is shown in which a press may be meant for what was there before, ms. */
 const SEEN_MS = 700;
+/** True for that time after `shown` changed. */
+export function useSettling(shown: unknown): boolean {
+  const [settled, setSettled] = useState(shown);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(shown), SEEN_MS);
+    return () => clearTimeout(timer);
+  }, [shown]);
+  return settled !== shown;
+}
 export function useShownCall(extension: string): ShownCalls {
   const calls = useMyCalls();
   const began = useRef(new Map<string, number>());
@@ -73,7 +82,6 @@ export function useShownCall(extension: string): ShownCalls {
   const id = shown?.call.call_id ?? null;
   // Also counts a replacement with a short moment without a call in between.
   const change = useRef({ count: 0, from: id, gone: -Infinity });
-  const [settled, setSettled] = useState(0);
   if (id !== before.current) {
     const { from, gone } = change.current;
     const now = performance.now();
@@ -83,11 +91,7 @@ export function useShownCall(extension: string): ShownCalls {
     else change.current.from = id;
     before.current = id;
   }
-  const changes = change.current.count;
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(changes), SEEN_MS);
-    return () => clearTimeout(timer);
-  }, [changes]);
+  const settling = useSettling(change.current.count);
   useEffect(() => {
     if (chosen.current === id) chosen.current = null;
   }, [id]);
@@ -96,7 +100,7 @@ export function useShownCall(extension: string): ShownCalls {
     began.current.set(next, (count.current += 1));
     draw((n) => n + 1);
   };
-  return { own, shown, settling: settled !== changes, choose };
+  return { own, shown, settling, choose };
 }
 /** Holds over the API, and retrieves where the call was held: SIP and the API cannot undo each other's hold. */
 export function useHolding(): {
