@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import {
@@ -30,6 +30,23 @@ const act = async (page: Page, name: string, item: string | RegExp): Promise<voi
   await page.getByRole('button', { name: `Actions for ${name}`, exact: true }).click();
   await page.getByRole('menuitem', { name: item }).click();
 };
+
+/** Answers a change as the service refuses a field. */
+const refuse = (route: Route, path: string): Promise<void> =>
+  route.fulfill({
+    status: 400,
+    contentType: 'application/problem+json',
+    body: JSON.stringify({
+      success: false,
+      code: 'invalid_request',
+      title: 'The request is not valid',
+      status: 400,
+      detail: `${path} is not valid`,
+      errors: [{ path, detail: 'is not valid' }],
+    }),
+  });
+const isRefused = (field: Locator): Promise<unknown> =>
+  until(`${String(field)} is marked`, async () => (await field.getAttribute('aria-invalid')) === 'true');
 
 describe('supervisor page', () => {
   before(buildFirst);
@@ -220,10 +237,19 @@ describe('supervisor page', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Place there').selectOption('front');
     await assertAccessible(page, 'moving');
+    const moves = '**/queues/*/callers/**';
+    await page.route(moves, (route) => refuse(route, 'queue'));
+    await dialog.getByRole('button', { name: 'Move' }).click();
+    await isRefused(dialog.getByRole('combobox', { name: 'Queue' }));
+    await page.unroute(moves);
     await dialog.getByRole('button', { name: 'Move' }).click();
     await waits('support', [priya, lea, kwame]);
     await act(page, kwame, /^Change the priority/);
     await dialog.getByLabel('Priority').fill('7');
+    await page.route(moves, (route) => refuse(route, 'priority'));
+    await dialog.getByRole('button', { name: 'Set' }).click();
+    await isRefused(dialog.getByLabel('Priority'));
+    await page.unroute(moves);
     await dialog.getByRole('button', { name: 'Set' }).click();
     await waits('support', [kwame, priya, lea]);
     await queue('support').getByText('Priority 7').waitFor();

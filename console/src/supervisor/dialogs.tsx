@@ -1,8 +1,10 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Modal, NativeSelect, NumberInput, Text } from '@mantine/core';
+import { NativeSelect, NumberInput, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { ChangeForm } from '../app/change-form.tsx';
+import { Dialog } from '../app/dialog.tsx';
+import { fieldsWith } from '../app/field-errors.ts';
 import type { Labels } from '../app/field-errors.ts';
 import { useTopic } from '../app/live.ts';
 import { useOnce } from '../app/once.ts';
@@ -16,17 +18,25 @@ import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('supervisor');
 
-interface FormProps<T> {
-  readonly children?: ReactNode;
+interface FormProps<T, L extends Labels> {
+  readonly children: (field: ReturnType<typeof fieldsWith<L>>) => ReactNode;
   readonly run: () => Promise<T>;
   readonly label: string;
   /** Labels of the inputs by the fields of the request. */
-  readonly labels?: Labels;
+  readonly labels: L;
   readonly well?: string;
   readonly danger?: boolean;
   readonly onDone: () => void;
 }
-function AskForm<T>({ children, run, label, labels = {}, well, danger, onDone }: FormProps<T>): ReactNode {
+function AskForm<T, L extends Labels>({
+  children,
+  run,
+  label,
+  labels,
+  well,
+  danger,
+  onDone,
+}: FormProps<T, L>): ReactNode {
   const doing = useOnce({
     mutationFn: run,
     onSuccess() {
@@ -36,7 +46,7 @@ function AskForm<T>({ children, run, label, labels = {}, well, danger, onDone }:
   });
   return (
     <ChangeForm change={doing} submit={label} labels={labels} onClose={onDone} danger={danger ?? false}>
-      {children}
+      {children(fieldsWith(doing.error, labels))}
     </ChangeForm>
   );
 }
@@ -58,23 +68,27 @@ function MoveForm({ ask: { queue, caller }, onDone }: Props<CallerAsk>): ReactNo
       well={t('moved', { name: callerName(caller) })}
       onDone={onDone}
     >
-      <NativeSelect
-        label={t('to_queue')}
-        value={to}
-        onChange={(event) => setTo(event.currentTarget.value)}
-        data={others.map(({ name, title }) => ({ value: name, label: title || name }))}
-        data-autofocus
-        required
-      />
-      <NativeSelect
-        label={t('to_place')}
-        value={front ? 'front' : 'end'}
-        onChange={(event) => setFront(event.currentTarget.value === 'front')}
-        data={[
-          { value: 'end', label: t('place_end') },
-          { value: 'front', label: t('place_front') },
-        ]}
-      />
+      {(field) => (
+        <>
+          <NativeSelect
+            {...field('queue')}
+            value={to}
+            onChange={(event) => setTo(event.currentTarget.value)}
+            data={others.map(({ name, title }) => ({ value: name, label: title || name }))}
+            data-autofocus
+            required
+          />
+          <NativeSelect
+            {...field('position')}
+            value={front ? 'front' : 'end'}
+            onChange={(event) => setFront(event.currentTarget.value === 'front')}
+            data={[
+              { value: 'end', label: t('place_end') },
+              { value: 'front', label: t('place_front') },
+            ]}
+          />
+        </>
+      )}
     </AskForm>
   );
 }
@@ -88,18 +102,20 @@ function PriorityForm({ ask: { queue, caller }, onDone }: Props<CallerAsk>): Rea
       labels={{ priority: t('priority_label') }}
       onDone={onDone}
     >
-      <NumberInput
-        label={t('priority_label')}
-        description={t('priority_hint')}
-        min={0}
-        max={1_000_000}
-        allowDecimal={false}
-        allowNegative={false}
-        value={priority}
-        onChange={setPriority}
-        data-autofocus
-        required
-      />
+      {(field) => (
+        <NumberInput
+          {...field('priority')}
+          description={t('priority_hint')}
+          min={0}
+          max={1_000_000}
+          allowDecimal={false}
+          allowNegative={false}
+          value={priority}
+          onChange={setPriority}
+          data-autofocus
+          required
+        />
+      )}
     </AskForm>
   );
 }
@@ -127,8 +143,14 @@ function Body({ ask: one, onDone }: Props<Ask>): ReactNode {
       return <Members queue={one.queue} />;
     case 'hangup':
       return (
-        <AskForm run={() => client.calls.hangup(one.call_id)} label={t('end_call')} danger onDone={onDone}>
-          <Text>{t('hangup_text', { name: one.name })}</Text>
+        <AskForm
+          run={() => client.calls.hangup(one.call_id)}
+          label={t('end_call')}
+          labels={{}}
+          danger
+          onDone={onDone}
+        >
+          {() => <Text>{t('hangup_text', { name: one.name })}</Text>}
         </AskForm>
       );
     case 'withdraw':
@@ -136,10 +158,11 @@ function Body({ ask: one, onDone }: Props<Ask>): ReactNode {
         <AskForm
           run={() => client.queues.withdrawCaller(one.queue, one.caller.id)}
           label={t('withdraw_do')}
+          labels={{}}
           danger
           onDone={onDone}
         >
-          <Text>{t('withdraw_text')}</Text>
+          {() => <Text>{t('withdraw_text')}</Text>}
         </AskForm>
       );
     case 'move':
@@ -157,8 +180,8 @@ export function Dialogs({
 }): ReactNode {
   if (one === null) return null;
   return (
-    <Modal opened onClose={onClose} title={titleOf(one)} centered size={one.is === 'members' ? 'lg' : 'md'}>
+    <Dialog opened onClose={onClose} title={titleOf(one)} centered size={one.is === 'members' ? 'lg' : 'md'}>
       <Body ask={one} onDone={onClose} />
-    </Modal>
+    </Dialog>
   );
 }
