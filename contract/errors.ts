@@ -35,6 +35,16 @@ export const ERRORS = {
     retry: 'after_change',
     title: 'The code for signing in is not valid',
   },
+  company_sign_in_failed: {
+    status: 401,
+    retry: 'later',
+    title: 'Signing in with the company account failed',
+  },
+  company_account_unknown: {
+    status: 403,
+    retry: 'never',
+    title: 'Nobody of this site belongs to this company account',
+  },
   account_disabled: { status: 403, retry: 'never', title: 'This account is not active' },
   forbidden: { status: 403, retry: 'never', title: 'Your level does not allow this' },
   second_factor_required: {

@@ -91,6 +91,12 @@ export const Ping = z.object({
   brand_sub: z.string(),
   server_time: z.int(),
   signed_in: z.boolean().describe('True where the request had a valid session or API key.'),
+  company_sign_in: z
+    .string()
+    .nullable()
+    .describe(
+      'Title of the sign-in by the company account, to which a browser goes at `/sign-in/company`; null where the site has none.',
+    ),
 });
 /** Of a code that a phone exchanges for a session. */
 export const SignInCodeReply = z

@@ -69,6 +69,8 @@ export function readConfig(
     wrong.push('OFFHOOK_TLS_CERTIFICATE and OFFHOOK_TLS_KEY: give both or none');
   if ((env['OFFHOOK_SIP_LISTEN_IPV6'] ?? '') !== '' && env['OFFHOOK_SIP_LISTEN']?.startsWith('[') === true)
     wrong.push('OFFHOOK_SIP_LISTEN_IPV6: OFFHOOK_SIP_LISTEN is IPv6 already; give it an IPv4 address');
+  if (((env['OFFHOOK_OIDC_ISSUER'] ?? '') === '') !== ((env['OFFHOOK_OIDC_CLIENT_ID'] ?? '') === ''))
+    wrong.push('OFFHOOK_OIDC_ISSUER and OFFHOOK_OIDC_CLIENT_ID: give both or none');
   if (env['OFFHOOK_SITE_STORE'] === 'postgres' && (env['OFFHOOK_DATABASE_URL'] ?? '') === '')
     wrong.push('OFFHOOK_SITE_STORE=postgres needs OFFHOOK_DATABASE_URL');
   if ((env['OFFHOOK_NODE'] ?? '') !== '' && env['OFFHOOK_SITE_STORE'] !== 'postgres')

@@ -39,6 +39,8 @@ import { pushOperations } from '../features/push/operations.ts';
 import { queueOperations } from '../features/queues/operations.ts';
 import { recordingOperations } from '../features/recordings/operations.ts';
 import { selfServiceOperations } from '../features/self-service/operations.ts';
+import { OpenIdProvider } from '../features/sessions/company/provider.ts';
+import { companyRoutes } from '../features/sessions/company/routes.ts';
 import { sessionOperations } from '../features/sessions/operations.ts';
 import { peopleOperations } from '../features/sessions/people-operations.ts';
 import { blockedNetworkOperations } from '../features/sip-security/operations.ts';
@@ -121,7 +123,14 @@ export function manifestOf(parts: Features): readonly Feature[] {
     {
       name: 'front-door',
       routes: (app) => frontDoorRoutes(app, { config }),
-      operations: () => [frontDoorOperations({ config, version: VERSION, clock })],
+      operations: () => [
+        frontDoorOperations({
+          config,
+          version: VERSION,
+          clock,
+          companySignIn: config.oidcIssuer === '' ? undefined : config.oidcTitle,
+        }),
+      ],
     },
     {
       name: 'console',
@@ -129,6 +138,23 @@ export function manifestOf(parts: Features): readonly Feature[] {
     },
     {
       name: 'sessions',
+      routes(app) {
+        const {
+          oidcIssuer: issuer,
+          oidcClientId: client_id,
+          oidcClientSecret: client_secret,
+          oidcClaim: claim,
+        } = config;
+        if (issuer === '') return;
+        companyRoutes(app, {
+          ...parts.common,
+          sessions,
+          provider: new OpenIdProvider({ issuer, client_id, client_secret, claim }, clock),
+          claim,
+          key: Buffer.from(siteSecret(parts.sipKey, 'company'), 'base64url'),
+          sessionSeconds: config.sessionAbsoluteSeconds,
+        });
+      },
       operations() {
         const { signIn, session } = sessionOperations({
           sessions,

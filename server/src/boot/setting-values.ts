@@ -39,6 +39,15 @@ export const origins = (text: string): readonly string[] | undefined => {
   const list = listed(text);
   return list.every((o) => URL.canParse(o) && new URL(o).origin === o) ? list : undefined;
 };
+/** Plain HTTP on loopback only: on a network, others could read and change what a provider says. */
+export const issuer = (text: string): string | undefined => {
+  if (text === '') return '';
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    return undefined;
+  const isLocal = url.protocol === 'http:' && /^(?:localhost|127\..*|\[::1\])$/.test(url.hostname);
+  return url.protocol === 'https:' || isLocal ? text : undefined;
+};
 /** Addresses of Debian mirrors, or null to use the default ones. */
 export const mirrors = (text: string): readonly string[] | null | undefined => {
   const list = listed(text).map((s) => s.replace(/\/+$/, ''));

@@ -10,6 +10,7 @@ import {
   directory,
   folder,
   integer,
+  issuer,
   listed,
   mirrors,
   natsServers,
@@ -351,6 +352,44 @@ export const SETTINGS = {
         ? new URL(text).origin
         : undefined;
     },
+  }),
+  oidcIssuer: setting({
+    name: 'OFFHOOK_OIDC_ISSUER',
+    expects: 'an https address such as https://login.example.com/realms/staff, or empty',
+    initial: '',
+    about:
+      'OpenID provider of the company, with whose accounts people sign in to the console (docs/company-sign-in.md); empty: none.',
+    parse: issuer,
+  }),
+  oidcClientId: setting({
+    name: 'OFFHOOK_OIDC_CLIENT_ID',
+    expects: '1 to 200 characters without spaces, or empty',
+    initial: '',
+    about: 'Name of this site at that provider.',
+    parse: (text) => (/^[^\s\p{C}]{0,200}$/u.test(text) ? text : undefined),
+  }),
+  oidcClientSecret: setting({
+    name: 'OFFHOOK_OIDC_CLIENT_SECRET',
+    expects: 'text, or empty',
+    initial: '',
+    about: 'Secret of this site at that provider; empty: it has none and proves itself by PKCE alone.',
+    secret: true,
+    parse: (text) => (text === '' ? null : text),
+  }),
+  oidcTitle: setting({
+    name: 'OFFHOOK_OIDC_TITLE',
+    expects: '1 to 40 characters',
+    initial: 'Company account',
+    about: 'Title of that sign-in on the sign-in page.',
+    parse: (text) => (/^[^\p{C}]{1,40}$/u.test(text) ? text : undefined),
+  }),
+  oidcClaim: setting({
+    name: 'OFFHOOK_OIDC_CLAIM',
+    expects: 'email or preferred_username',
+    initial: 'email',
+    about:
+      'What names a person there: the e-mail address, or the user name; it must be that of a person of the site.',
+    parse: oneOf('email', 'preferred_username'),
   }),
   trustProxy: setting({
     name: 'OFFHOOK_TRUST_PROXY',

@@ -31,11 +31,11 @@ const writeKey = (data: string, key: Buffer): Promise<void> =>
 /**
  * Another secret of the site: `turn` signs credentials of the TURN server, `doctor` is its account's password, `nodes`
  * authenticates messages between nodes, `certificate` encrypts secrets on their way between nodes, `engines` is the password of
- * calls between engines.
+ * calls between engines, `company` encrypts the cookie of a sign-in by the company.
  */
 export const siteSecret = (
   key: Buffer,
-  use: 'turn' | 'doctor' | 'nodes' | 'certificate' | 'engines',
+  use: 'turn' | 'doctor' | 'nodes' | 'certificate' | 'engines' | 'company',
 ): string => createHmac('sha256', key).update(use).digest('base64url');
 /**
  * Key by which a node encrypts secrets for another node: the leading node the key of its certificate for web nodes and standbys,

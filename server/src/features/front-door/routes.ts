@@ -10,6 +10,8 @@ import { PAGE_POLICY, errorsPage, eventsPage } from './pages.ts';
 
 export interface FrontDoorOptions {
   readonly config: { readonly siteTitle: string };
+  /** Title of the sign-in by the company account; absent without one. */
+  readonly companySignIn?: string | undefined;
   readonly version: string;
   readonly clock: Clock;
 }
@@ -22,6 +24,7 @@ const types: Readonly<Record<string, string>> = {
 /** `ping.php`, which existing clients call before they sign in. */
 export const frontDoorOperations = ({
   config: { siteTitle },
+  companySignIn,
   version,
   clock,
 }: FrontDoorOptions): Served<typeof operations> => ({
@@ -35,6 +38,7 @@ export const frontDoorOperations = ({
       brand_sub: 'Offhook',
       server_time: Math.floor(clock.now() / 1000),
       signed_in: caller !== null,
+      company_sign_in: companySignIn ?? null,
     }),
   },
 });

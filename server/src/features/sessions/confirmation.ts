@@ -8,6 +8,8 @@ const HOLDS_MS = 5 * 60_000;
 export interface Confirmation {
   /** Resolves with the expiry in milliseconds since 1970. Throws as a sign-in does. */
   confirm(caller: Caller, given: Pick<Claim, 'password' | 'otp'>, ip: string): Promise<number>;
+  /** Marks a session whose person has proven it otherwise; returns the expiry. */
+  confirmed(sessionId: number): number;
   holds(sessionId: number): boolean;
   /** Marks a session as just opened, because a sign-in proves as much as a confirmation. */
   opened(sessionId: number): void;
@@ -27,16 +29,20 @@ export function createConfirmation(proof: Proof, clock: Clock): Confirmation {
         map.delete(id);
       }
   };
+  const confirmed = (sessionId: number): number => {
+    forgetOld();
+    const end = clock.now() + HOLDS_MS;
+    until.delete(sessionId);
+    until.set(sessionId, end);
+    return end;
+  };
   const holds = (map: ReadonlyMap<number, number>, id: number): boolean => (map.get(id) ?? 0) > clock.now();
   return {
     async confirm(caller, given, ip) {
       await proof.wholly(caller, given, ip, 'session.confirm_failed');
-      forgetOld();
-      const end = clock.now() + HOLDS_MS;
-      until.delete(caller.session_id);
-      until.set(caller.session_id, end);
-      return end;
+      return confirmed(caller.session_id);
     },
+    confirmed,
     holds: (sessionId) => holds(until, sessionId),
     opened(sessionId) {
       forgetOld();

@@ -56,6 +56,11 @@ export interface LoginInput extends Claim {
   /** Token that the browser still sends; its session ends. */
   readonly replaces?: string | undefined;
 }
+/** `replaces`: the session that the browser had, which ends. */
+export interface CompanySignIn extends Pick<LoginInput, 'device_name' | 'platform' | 'ip' | 'device'> {
+  readonly fresh: boolean;
+  readonly replaces: number | null;
+}
 /** A token in clear text, which exists only in this reply. */
 export interface Issued {
   readonly token: string;
@@ -199,14 +204,28 @@ export class Sessions implements Authenticator {
     await this.#recordLogin(issued, input);
     if (replaces !== undefined) {
       const old = await this.#tokens.owned(replaces);
-      if (old !== null && !this.#tokens.isRetired(old.live)) {
-        this.#ended(
-          await this.#store.end({ id: old.live.session.id }, 'replaced', this.#clock.now()),
-          'replaced',
-        );
-      }
+      if (old !== null && !this.#tokens.isRetired(old.live)) await this.#replaced(old.live.session.id);
     }
     return issued;
+  }
+
+  /**
+   * Signs in a person whom the company's provider has identified. `fresh`: the person has just signed in there, which confirms the
+   * session. Throws `account_disabled`, `store_unavailable`.
+   */
+  async loginByCompany(who: Person, { fresh, replaces, ...device }: CompanySignIn): Promise<Issued> {
+    const issued = await this.#open(who, null, device);
+    if (fresh) this.confirmation.opened(issued.session_id);
+    await this.#recordLogin(issued, device, { by: 'company' });
+    if (replaces !== null) await this.#replaced(replaces);
+    return issued;
+  }
+  /** Confirms a session of this person, who has just signed in at the company's provider. Throws `not_authenticated`. */
+  async confirmByCompany(who: Person, sessionId: number): Promise<void> {
+    const row = await this.#store.session(sessionId);
+    if (row === undefined || row.ended_at !== null || row.person_id !== who.id)
+      throw new ServiceError('not_authenticated', 'sign in first');
+    this.confirmation.confirmed(sessionId);
   }
 
   /**
@@ -422,9 +441,12 @@ export class Sessions implements Authenticator {
     }
   }
 
+  async #replaced(id: number): Promise<void> {
+    this.#ended(await this.#store.end({ id }, 'replaced', this.#clock.now()), 'replaced');
+  }
   async #open(
     who: Person,
-    proven: string,
+    proven: string | null,
     device: Pick<LoginInput, 'device_name' | 'platform' | 'ip' | 'device'> & Pick<NewSession, 'by_session'>,
   ): Promise<Issued> {
     const token = newToken();

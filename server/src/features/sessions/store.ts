@@ -44,8 +44,8 @@ export interface NewSession {
   readonly at: number;
   readonly ends_at: number;
   readonly hash: string;
-  /** Stored password hash that was proven; no session is opened if it has changed since. */
-  readonly proven: string;
+  /** Stored password hash that was proven; no session is opened if it has changed since. Null for a proof without a password. */
+  readonly proven: string | null;
   /** Session whose code opens this one; no session is opened if it has ended. */
   readonly by_session?: number | undefined;
 }
@@ -187,7 +187,7 @@ export class SessionStore {
   /** Adds a session with its first token; `crowded`: sessions of this person beyond 100 that it ended. */
   add(session: NewSession): Promise<{ id: number; crowded: number[] }> {
     return this.#store.transaction<SessionTables, { id: number; crowded: number[] }>(async (trx) => {
-      await checkProven(trx, session.person_id, session.proven);
+      if (session.proven !== null) await checkProven(trx, session.person_id, session.proven);
       if (session.by_session !== undefined) await checkCreator(trx, session.by_session, session.at);
       const { id } = await trx
         .insertInto('sessions')

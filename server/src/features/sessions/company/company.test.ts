@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { personFixture } from '../../../../test/support/directory-fixture.ts';
+import { CLIENT_SECRET, startProvider } from '../../../../test/support/openid-provider.ts';
+import { siteFixture } from '../../../../test/support/sessions-fixture.ts';
+import type { Site } from '../../../../test/support/sessions-fixture.ts';
+import { OpenIdProvider } from './provider.ts';
+import type { NamingClaim } from './provider.ts';
+import { companyRoutes } from './routes.ts';
+
+const ORIGIN = 'https://pbx.example.com';
+const CALLBACK = `${ORIGIN}/sign-in/company/callback`;
+
+/** A site, the provider of its company, and a browser. */
+async function rig(t: TestContext, claim: NamingClaim = 'email') {
+  const provider = await startProvider();
+  provider.callback = CALLBACK;
+  let later = 0;
+  const clock = {
+    now: () => Date.now() + later,
+    sleep: () => Promise.reject(new Error('nothing sleeps here')),
+  };
+  let found: Site | undefined;
+  const site: Site = await siteFixture({
+    config: { publicUrl: ORIGIN },
+    routes(app) {
+      const { issuer } = provider;
+      companyRoutes(app, {
+        audit: { record: (entry) => found!.audit.record(entry) },
+        clock,
+        directory: { people: () => found!.directory.people() } as Site['directory'],
+        log: { warn: (fields: object) => void problems.push(fields) } as never,
+        sessions: {
+          loginByCompany: (...given) => found!.sessions.loginByCompany(...given),
+          confirmByCompany: (...given) => found!.sessions.confirmByCompany(...given),
+        },
+        provider: new OpenIdProvider(
+          { issuer, client_id: 'offhook', client_secret: CLIENT_SECRET, claim },
+          clock,
+        ),
+        claim,
+        key: Buffer.alloc(32, 3),
+        sessionSeconds: 1000,
+      });
+    },
+  });
+  found = site;
+  const problems: object[] = [];
+  site.clock.advance(Date.now() - site.clock.now());
+  t.after(async () => {
+    await site.close();
+    await provider[Symbol.asyncDispose]();
+  });
+
+  const jars = { site: new Map<string, string>(), provider: new Map<string, string>() };
+  const cookiesOf = (jar: ReadonlyMap<string, string>): string =>
+    [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+  const keep = (jar: Map<string, string>, set: readonly string[]): void => {
+    for (const cookie of set) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
+      if (value === '') jar.delete(name);
+      else jar.set(name, value);
+    }
+  };
+  /** A request of the browser to the site; the address to which it is sent on. */
+  async function visit(path: string): Promise<string> {
+    const reply = await site.host.app.inject({
+      url: path,
+      headers: { host: 'pbx.example.com', cookie: cookiesOf(jars.site) },
+    });
+    assert.equal(reply.statusCode, 303, reply.body);
+    assert.equal(reply.headers['cache-control'], 'no-store');
+    keep(jars.site, [reply.headers['set-cookie'] ?? []].flat());
+    return String(reply.headers.location);
+  }
+  /** Goes through the pages of the provider as this account; the path of its answer to the site. */
+  async function signInAt(address: string, login: string, consents = true): Promise<string> {
+    let at = address;
+    for (let step = 0; step < 12; step += 1) {
+      const isForm = at.includes('/interaction/') && !at.endsWith('/abort');
+      const { headers, body } = await fetch(at, {
+        redirect: 'manual',
+        headers: { cookie: cookiesOf(jars.provider) },
+      }).then(async (response) => ({ headers: response.headers, body: await response.text() }));
+      keep(jars.provider, headers.getSetCookie());
+      let next = headers.get('location');
+      if (next === null && isForm) {
+        const asksLogin = body.includes('name="login"');
+        if (!asksLogin && !consents) {
+          at = `${at}/abort`;
+          continue;
+        }
+        const response = await fetch(at, {
+          method: 'POST',
+          redirect: 'manual',
+          headers: {
+            cookie: cookiesOf(jars.provider),
+            'content-type': 'application/x-www-form-urlencoded',
+          },
+          body: asksLogin ? `prompt=login&login=${login}&password=x` : 'prompt=consent',
+        });
+        keep(jars.provider, response.headers.getSetCookie());
+        await response.arrayBuffer();
+        next = response.headers.get('location');
+      }
+      assert.ok(next !== null, `${at}: ${body.slice(0, 300)}`);
+      at = new URL(next, at).href;
+      if (at.startsWith(ORIGIN)) return at.slice(ORIGIN.length);
+    }
+    throw new Error(`no answer of the provider; last at ${at}`);
+  }
+  /** As a person of whom the provider knows nothing yet. */
+  async function signIn(login: string, path = '/sign-in/company'): Promise<string> {
+    jars.provider.clear();
+    return visit(await signInAt(await visit(path), login));
+  }
+  /** Extension of the session in the browser. */
+  const whoIs = async (): Promise<string | number> => {
+    const reply = await site.host.app.inject({
+      url: '/api/v1/session',
+      headers: { host: 'pbx.example.com', cookie: cookiesOf(jars.site) },
+    });
+    const { user } = reply.json() as { user?: { extension: string } };
+    return user?.extension ?? reply.statusCode;
+  };
+  const refusals = async () =>
+    (await site.audit.page({ limit: 50 })).entries
+      .filter(({ outcome }) => outcome === 'refused')
+      .map(({ action, detail }) => [action, detail?.['reason']]);
+  return {
+    provider,
+    site,
+    jars,
+    problems,
+    visit,
+    signInAt,
+    signIn,
+    whoIs,
+    refusals,
+    wait: (ms: number) => (later += ms),
+  };
+}
+
+test('company sign-in - a person is found by the e-mail address and gets a session; the page is shown that was wanted', async (t) => {
+  const { provider, site, jars, signIn, whoIs } = await rig(t);
+  provider.accounts.set('anna', { email: 'BEA@example.test', email_verified: true });
+  assert.equal(
+    await signIn('anna', '/sign-in/company?to=/desk&device_name=Console%2C%20Firefox&platform=Linux'),
+    '/desk',
+  );
+  const [device] = await site.sessions.devices(3);
+  assert.deepEqual([device?.device_name, device?.platform], ['Console, Firefox', 'Linux']);
+  assert.equal(await whoIs(), '1003');
+  assert.ok(jars.site.has('__Host-offhook_session') && jars.site.has('__Host-offhook_device'));
+  assert.equal(jars.site.has('offhook_company'), false);
+  const [entry] = (await site.audit.page({ limit: 1 })).entries;
+  assert.deepEqual(
+    [entry?.action, entry?.actor, entry?.detail?.['by']],
+    ['session.login', '1003', 'company'],
+  );
+  for (const to of [
+    '//evil.example.com',
+    'https://evil.example.com',
+    '/\\evil.example.com',
+    `/${'x'.repeat(300)}`,
+  ])
+    assert.equal(await signIn('anna', `/sign-in/company?to=${encodeURIComponent(to)}`), '/', to);
+});
+
+test('company sign-in - a page of another site begins none: its visitor sees the sign-in page', async (t) => {
+  const { site, visit } = await rig(t);
+  for (const [from, begins] of [
+    ['cross-site', false],
+    ['same-site', false],
+    ['same-origin', true],
+    ['none', true],
+  ] as const) {
+    const { headers } = await site.host.app.inject({
+      url: '/sign-in/company',
+      headers: { host: 'pbx.example.com', 'sec-fetch-site': from },
+    });
+    assert.equal(headers.location !== '/', begins, from);
+    assert.equal(headers['set-cookie'] !== undefined, begins, from);
+  }
+  assert.notEqual(await visit('/sign-in/company'), '/', 'a browser that does not say');
+});
+
+test('company sign-in - a person can be found by the user name', async (t) => {
+  const { provider, signIn, whoIs } = await rig(t, 'preferred_username');
+  provider.accounts.set('anna', { preferred_username: 'Sam', email: 'ada@example.test' });
+  assert.equal(await signIn('anna'), '/');
+  assert.equal(await whoIs(), '1002');
+});
+
+test('company sign-in - an account of nobody, an unverified address, an inactive person and two persons are refused and audited', async (t) => {
+  const { provider, site, signIn, whoIs, refusals } = await rig(t);
+  site.directory.put(personFixture(20, '1020', 'bea2', 'user', { email: 'bea@example.test' }));
+  for (const [login, claims, code] of [
+    ['nobody', { email: 'nobody@example.test' }, 'company_account_unknown'],
+    ['none', {}, 'company_account_unknown'],
+    ['claimed', { email: 'ada@example.test', email_verified: false }, 'company_account_unknown'],
+    ['off', { email: 'off@example.test' }, 'account_disabled'],
+    ['two', { email: 'bea@example.test' }, 'company_account_unknown'],
+  ] as const) {
+    provider.accounts.set(login, claims);
+    assert.equal(await signIn(login), `/?sign_in_error=${code}`, login);
+    assert.equal(await whoIs(), 401, login);
+  }
+  assert.equal((await refusals()).filter(([action]) => action === 'session.login_failed').length, 5);
+});
+
+test('company sign-in - an answer counts once, in the browser that began it, for ten minutes', async (t) => {
+  const { provider, jars, visit, signInAt, whoIs, wait, problems } = await rig(t);
+  provider.accounts.set('anna', { email: 'bea@example.test' });
+  const failed = '/?sign_in_error=company_sign_in_failed';
+  const flowOf = (): string => jars.site.get('offhook_company') ?? '';
+
+  const stolen = await signInAt(await visit('/sign-in/company'), 'anna');
+  const flow = flowOf();
+  jars.site.clear();
+  assert.equal(await visit(stolen), failed, 'another browser');
+  await visit('/sign-in/company');
+  assert.equal(await visit(stolen), failed, 'another sign-in of this browser');
+  jars.site.set('offhook_company', `${flow.slice(0, -2)}${flow.endsWith('AA') ? 'BB' : 'AA'}`);
+  assert.equal(await visit(stolen), failed, 'a changed cookie');
+  assert.equal(await whoIs(), 401);
+
+  const answer = await signInAt(await visit('/sign-in/company'), 'anna');
+  const again = flowOf();
+  assert.equal(await visit(answer), '/');
+  jars.site.clear();
+  jars.site.set('offhook_company', again);
+  assert.equal(await visit(answer), failed, 'the same answer once more');
+  assert.equal(await whoIs(), 401);
+
+  jars.provider.clear();
+  const refused = await signInAt(await visit('/sign-in/company'), 'anna', false);
+  assert.match(refused, /error=access_denied/);
+  assert.equal(await visit(refused), failed);
+
+  const late = await signInAt(await visit('/sign-in/company'), 'anna');
+  wait(601_000);
+  assert.equal(await visit(late), failed, 'after ten minutes');
+  assert.equal(problems.length, 3, 'a stranger’s visits are not logged');
+});
+
+test('company sign-in - a provider that is down is a failure, and no longer one once it is up again', async (t) => {
+  const { provider, visit, signIn, whoIs } = await rig(t);
+  provider.accounts.set('anna', { email: 'bea@example.test' });
+  provider.up = false;
+  assert.equal(await visit('/sign-in/company'), '/?sign_in_error=company_sign_in_failed');
+  provider.up = true;
+  assert.equal(await signIn('anna'), '/');
+  assert.equal(await whoIs(), '1003');
+});
+
+test('company sign-in - a new sign-in at the provider confirms the session of the same person alone, and keeps it', async (t) => {
+  const { provider, site, signIn, visit, signInAt, whoIs } = await rig(t);
+  provider.accounts.set('anna', { email: 'bea@example.test' });
+  provider.accounts.set('ada', { email: 'ada@example.test' });
+  await signIn('anna');
+  const [session] = await site.sessions.devices(3);
+  const isProven = (): boolean => site.sessions.confirmation.proven(session!.id);
+  assert.equal(isProven(), false, 'the provider may know the person from a sign-in of last week');
+  assert.equal(
+    await signIn('ada', '/sign-in/company?window=1&again=1'),
+    '/?sign_in_error=company_sign_in_failed',
+  );
+  assert.equal(isProven(), false);
+  assert.equal(await whoIs(), '1003');
+  // The provider knows this person already, and asks nevertheless.
+  assert.equal(await signIn('anna'), '/');
+  const answer = await visit('/sign-in/company?window=1&again=1');
+  assert.equal(await visit(await signInAt(answer, 'anna')), '/?signed_in');
+  const [now, ...more] = await site.sessions.devices(3);
+  assert.equal(more.length, 0, 'a sign-in replaces the session of the browser');
+  assert.equal(site.sessions.confirmation.holds(now!.id), true);
+});

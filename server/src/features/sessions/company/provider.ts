@@ -1,0 +1,125 @@
+/** The OpenID provider of the company, which proves who a person is. */
+import type * as Client from 'openid-client';
+import type { Clock } from '../../../ports/clock.ts';
+
+/** Claims that can name a person: an e-mail address or a user name of the site. */
+export const CLAIMS = ['email', 'preferred_username'] as const;
+export type NamingClaim = (typeof CLAIMS)[number];
+export interface ProviderSettings {
+  readonly issuer: string;
+  readonly client_id: string;
+  /** Null for a client without one, which proves itself by PKCE alone. */
+  readonly client_secret: string | null;
+  readonly claim: NamingClaim;
+}
+/** Values that bind the answer of the provider to one browser. */
+export interface Challenge {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+  /** True: the person has to sign in at the provider again. */
+  readonly again: boolean;
+}
+export interface Identity {
+  /** Value of the claim; null where the provider gives none, or does not vouch for the e-mail address. */
+  readonly name: string | null;
+  /** Time of the sign-in at the provider in milliseconds since 1970, if it says so. */
+  readonly signed_in_at: number | null;
+}
+
+const TIMEOUT_SECONDS = 10;
+/** The addresses of a provider are read again after an hour. */
+const KNOWN_MS = 3_600_000;
+/** Oldest sign-in at the provider that confirms a session, in seconds. */
+const FRESH_SECONDS = 300;
+
+interface Known {
+  readonly client: typeof Client;
+  readonly config: Client.Configuration;
+  readonly until: number;
+}
+export class OpenIdProvider {
+  readonly #settings: ProviderSettings;
+  readonly #clock: Clock;
+  #known: Promise<Known> | null = null;
+  constructor(settings: ProviderSettings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+  /** Address of the provider's page for signing in, and the challenge of the answer. Throws if the provider does not answer. */
+  async begin(redirectUri: string, again: boolean): Promise<{ address: URL; challenge: Challenge }> {
+    const { client, config } = await this.#provider();
+    const challenge = {
+      state: client.randomState(),
+      nonce: client.randomNonce(),
+      verifier: client.randomPKCECodeVerifier(),
+      again,
+    };
+    const address = client.buildAuthorizationUrl(config, {
+      redirect_uri: redirectUri,
+      scope: 'openid email profile',
+      state: challenge.state,
+      nonce: challenge.nonce,
+      code_challenge: await client.calculatePKCECodeChallenge(challenge.verifier),
+      code_challenge_method: 'S256',
+      ...(again ? { prompt: 'login', max_age: '0' } : {}),
+    });
+    return { address, challenge };
+  }
+  /** The person whom the answer names; `answer` is the address to which the provider sent the browser. Throws for a bad answer. */
+  async identify(answer: URL, { state, nonce, verifier, again }: Challenge): Promise<Identity> {
+    const { client, config } = await this.#provider();
+    const tokens = await client.authorizationCodeGrant(config, answer, {
+      expectedState: state,
+      expectedNonce: nonce,
+      pkceCodeVerifier: verifier,
+      idTokenExpected: true,
+      ...(again ? { maxAge: FRESH_SECONDS } : {}),
+    });
+    const proven = tokens.claims()!;
+    const { claim } = this.#settings;
+    const claims: Readonly<Record<string, unknown>> =
+      proven[claim] === undefined && config.serverMetadata().userinfo_endpoint !== undefined
+        ? await client.fetchUserInfo(config, tokens.access_token, proven.sub)
+        : proven;
+    const name = claims[claim];
+    const vouched = claim !== 'email' || claims['email_verified'] !== false;
+    return {
+      name: typeof name === 'string' && name !== '' && vouched ? name : null,
+      signed_in_at: proven.auth_time === undefined ? null : proven.auth_time * 1000,
+    };
+  }
+  async #provider(): Promise<Known> {
+    const known = await this.#known;
+    if (known !== null && this.#clock.now() < known.until) return known;
+    this.#known = this.#discover().catch((error: unknown) => {
+      this.#known = null;
+      throw error;
+    });
+    return this.#known;
+  }
+  async #discover(): Promise<Known> {
+    const { issuer, client_id, client_secret } = this.#settings;
+    // Loaded with the first sign-in, because most sites have no provider.
+    const client = await import('openid-client');
+    const url = new URL(issuer);
+    const config = await client.discovery(
+      url,
+      client_id,
+      undefined,
+      client_secret === null ? client.None() : client.ClientSecretPost(client_secret),
+      {
+        timeout: TIMEOUT_SECONDS,
+        execute: [
+          client.enableNonRepudiationChecks,
+          // The settings allow this for loopback alone.
+          ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : []),
+        ],
+      },
+    );
+    return { client, config, until: this.#clock.now() + KNOWN_MS };
+  }
+}
+/** True where the sign-in at the provider is new enough to confirm a session. */
+export const isFresh = ({ signed_in_at }: Identity, now: number): boolean =>
+  signed_in_at !== null && Math.abs(now - signed_in_at) <= FRESH_SECONDS * 1000;
