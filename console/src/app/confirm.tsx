@@ -4,6 +4,7 @@ import type { FormEvent, ReactNode } from 'react';
 import { Button, Group, Modal, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { OffhookError } from '@offhook/client';
 import type { Asking } from './asking.ts';
+import { CompanyWindow } from './company-sign-in.tsx';
 import { useOnce } from './once.ts';
 import { useClient } from './session.tsx';
 import { Failure } from './states.tsx';
@@ -81,6 +82,7 @@ function ConfirmForm({ asking }: { readonly asking: Asking }): ReactNode {
         <ProofFields asks={{ password: true, otp: asksOtp }} proof={proof} onChange={setProof} />
         {error !== null && <Failure error={error} />}
         <Group justify="flex-end">
+          <CompanyWindow again />
           <Button variant="default" onClick={() => asking.settle(false)}>
             {t('cancel')}
           </Button>

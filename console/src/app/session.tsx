@@ -21,7 +21,11 @@ export type Me = LoginResult['user'];
 export type SessionState =
   | { readonly is: 'loading' }
   | { readonly is: 'unreachable'; readonly error: unknown }
-  | { readonly is: 'out' }
+  | {
+      readonly is: 'out';
+      /** Code of a sign-in by the company that failed. */
+      readonly problem?: string;
+    }
   | { readonly is: 'in'; readonly me: Me }
   | { readonly is: 'ended'; readonly me: Me };
 /** Limit of the request for the signed-in person, and the wait before the next one. */
@@ -37,6 +41,8 @@ interface Session {
   readonly asking: Asking;
   readonly state: SessionState;
   readonly siteTitle: string;
+  /** Title of the sign-in by the company account; null without one. */
+  readonly company: string | null;
   readonly signIn: (input: LoginInput) => Promise<void>;
   readonly signOut: () => Promise<void>;
   readonly retry: () => void;
@@ -63,6 +69,21 @@ const newQueries = (onError: (error: unknown) => void): Queries =>
     },
   });
 
+const TABS = 'offhook.session';
+/** Closes the window in which this person has signed in by the company, once the other tabs know. */
+function closeWindow(user: Me): void {
+  const tabs = new BroadcastChannel(TABS);
+  tabs.postMessage(user);
+  tabs.close();
+  window.close();
+}
+/** What a sign-in by the company left in the address; a reload of the page must not find it again. */
+function takeEnd(): { readonly problem: string | null; readonly closes: boolean } {
+  const query = new URLSearchParams(location.search);
+  const [problem, closes] = [query.get('sign_in_error'), query.has('signed_in')];
+  if (problem !== null || closes) history.replaceState(null, '', location.pathname);
+  return { problem, closes };
+}
 function createParts(onSignedOut: () => void) {
   const asking = createAsking();
   const client = createClient({
@@ -98,25 +119,29 @@ function useLevelCheck(check: RefObject<() => void>, here: Here, client: Client,
   }, [check, here, client, again]);
 }
 /** Follows a sign-in in another tab, whose cookie is also this one's; returns the function that announces one of this tab. */
-function useTabs(here: Here, look: () => Promise<void>, again: Again): (user: Me) => void {
+function useTabs(here: Here, look: () => Promise<void>, again: Again, asking: Asking): (user: Me) => void {
   const tabs = useRef<BroadcastChannel | null>(null);
   useEffect(() => {
-    const channel = new BroadcastChannel('offhook.session');
+    const channel = new BroadcastChannel(TABS);
     channel.addEventListener('message', ({ data: user }: MessageEvent<Me>) => {
       const now = here.current;
       if (now.is !== 'in' && now.is !== 'ended') return void look();
       if (now.me.extension !== user.extension) location.reload();
       else if (now.is === 'ended') void again(user);
+      // The window of a confirmation by the company; without it the service refuses again.
+      else asking.settle(true);
     });
     tabs.current = channel;
     return () => channel.close();
-  }, [here, look, again]);
+  }, [here, look, again, asking]);
   return useCallback((user) => tabs.current?.postMessage(user), []);
 }
 
 export function SessionProvider({ children }: { readonly children: ReactNode }): ReactNode {
   const [state, setState] = useState<SessionState>({ is: 'loading' });
   const [siteTitle, setSiteTitle] = useState('Offhook');
+  const [company, setCompany] = useState<string | null>(null);
+  const [end] = useState(takeEnd);
   const check = useRef((): void => undefined);
   const [queries] = useState(() =>
     newQueries((error) => {
@@ -138,6 +163,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
         const ping = await client.ping(signal);
         learnTime(ping.server_time, asked, Date.now());
         setSiteTitle(ping.site_title);
+        setCompany(ping.company_sign_in);
         return ping.signed_in;
       },
     [client],
@@ -148,15 +174,18 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
     () => async (): Promise<void> => {
       const inTime = AbortSignal.timeout(LOOK_MS);
       try {
-        if (!(await learn(inTime))) return setState({ is: 'out' });
+        const signedIn = await learn(inTime);
+        if (end.problem !== null) return setState({ is: 'out', problem: end.problem });
+        if (!signedIn) return setState({ is: 'out' });
         const { user } = await client.session.whoAmI(inTime);
         setState({ is: 'in', me: user });
+        if (end.closes) closeWindow(user);
       } catch (error) {
         const signedOut = error instanceof OffhookError && error.status === 401;
         setState(signedOut ? { is: 'out' } : { is: 'unreachable', error });
       }
     },
-    [client, learn],
+    [client, learn, end],
   );
   useEffect(() => void look(), [look]);
   const away = state.is === 'unreachable' ? state : null;
@@ -177,7 +206,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
     [live, queries],
   );
   useLevelCheck(check, here, client, again);
-  const announce = useTabs(here, look, again);
+  const announce = useTabs(here, look, again, asking);
 
   const session = useMemo(
     (): Session => ({
@@ -186,6 +215,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
       asking,
       state,
       siteTitle,
+      company,
       async signIn(input) {
         const { browser, system } = deviceOf(navigator.userAgent);
         const { user } = await client.login({
@@ -217,7 +247,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
         void look();
       },
     }),
-    [client, live, asking, state, siteTitle, look, again, announce],
+    [client, live, asking, state, siteTitle, company, look, again, announce],
   );
   return (
     <SessionContext.Provider value={session}>

@@ -14,6 +14,7 @@ import {
   Title,
 } from '@mantine/core';
 import { OffhookError } from '@offhook/client';
+import { CompanyProblem, CompanySignIn, CompanyWindow } from './company-sign-in.tsx';
 import { isField } from './focus.ts';
 import { LanguageSwitch } from './preferences.tsx';
 import { useSession } from './session.tsx';
@@ -98,7 +99,8 @@ function SignInForm({ username: given, quiet = false }: SignInFormProps): ReactN
   );
 }
 export function SignInPage(): ReactNode {
-  const { siteTitle } = useSession();
+  const { siteTitle, state } = useSession();
+  const problem = state.is === 'out' ? state.problem : undefined;
   return (
     <Center component="main" mih="100vh" p="md">
       <Paper withBorder shadow="sm" p="xl" w={400} maw="100%">
@@ -113,7 +115,11 @@ export function SignInPage(): ReactNode {
             </Text>
           </div>
         </Group>
-        <SignInForm />
+        {problem !== undefined && <CompanyProblem code={problem} />}
+        <Stack>
+          <SignInForm />
+          <CompanySignIn />
+        </Stack>
         <Group justify="center" mt="lg">
           <LanguageSwitch />
         </Group>
@@ -146,6 +152,7 @@ export function SignInAgain(): ReactNode {
       <Stack>
         <Text size="sm">{t('ended_text', { name: me.full_name ?? me.username })}</Text>
         <SignInForm username={me.username} quiet={typing.current} />
+        <CompanyWindow />
         <Button variant="subtle" onClick={() => location.assign('/')}>
           {t('other_person')}
         </Button>
