@@ -22,7 +22,8 @@ test('json check - every document that JSON.stringify writes passes', () => {
 test('json check - a key twice in one object is refused wherever the object stands', () => {
   fc.assert(
     fc.property(
-      fc.string(),
+      // This one is refused by a rule of its own.
+      fc.string().filter((key) => key !== '__proto__'),
       fc.jsonValue({ maxDepth: 3 }),
       fc.array(fc.boolean(), { maxLength: 8 }),
       (key, value, path) => {
