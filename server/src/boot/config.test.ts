@@ -83,3 +83,28 @@ test('settings - an ACME server needs names, accepted terms and a listener for i
   for (const name of ['-a.example.com', 'a..b', '*.example.com', '203.0.113.5', 'x'.repeat(64)])
     assert.match(wrong({ ...whole, OFFHOOK_ACME_NAMES: name }), /OFFHOOK_ACME_NAMES/, name);
 });
+
+test('settings - an OpenID provider is one company’s own, by https or on loopback, and has a client', () => {
+  const read = (issuer: string, client = 'offhook') =>
+    readConfig({ OFFHOOK_OIDC_ISSUER: issuer, OFFHOOK_OIDC_CLIENT_ID: client });
+  for (const issuer of [
+    'https://login.example.com/realms/staff',
+    'https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0',
+    'http://127.0.0.1:8081',
+    'http://[::1]:8081',
+  ])
+    assert.equal(read(issuer).oidcIssuer, issuer);
+  for (const issuer of [
+    'https://login.microsoftonline.com/common/v2.0',
+    'https://login.microsoftonline.com/Organizations/v2.0',
+    'https://login.microsoftonline.com/consumers',
+    'http://login.example.com',
+    'http://127.0.0.1.example.com',
+    'https://user:word@login.example.com',
+    'https://login.example.com/?tenant=a',
+    'login.example.com',
+  ])
+    assert.throws(() => read(issuer), /OFFHOOK_OIDC_ISSUER.*expected an https address/, issuer);
+  assert.throws(() => read('https://login.example.com', ''), /give both or none/);
+  assert.throws(() => read(''), /give both or none/);
+});

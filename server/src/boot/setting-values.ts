@@ -39,14 +39,17 @@ export const origins = (text: string): readonly string[] | undefined => {
   const list = listed(text);
   return list.every((o) => URL.canParse(o) && new URL(o).origin === o) ? list : undefined;
 };
+/** Issuers of Entra ID for accounts of every company, whose administrators could give them any e-mail address. */
+const ANY_COMPANY = /^https:\/\/login\.microsoftonline\.com\/(?:common|organizations|consumers)(?:\/|$)/i;
 /** Plain HTTP on loopback only: on a network, others could read and change what a provider says. */
 export const issuer = (text: string): string | undefined => {
   if (text === '') return '';
   const url = URL.parse(text);
   if (url === null || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
     return undefined;
-  const isLocal = url.protocol === 'http:' && /^(?:localhost|127\..*|\[::1\])$/.test(url.hostname);
-  return url.protocol === 'https:' || isLocal ? text : undefined;
+  const isLocal =
+    url.protocol === 'http:' && /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(url.hostname);
+  return (url.protocol === 'https:' || isLocal) && !ANY_COMPANY.test(text) ? text : undefined;
 };
 /** Addresses of Debian mirrors, or null to use the default ones. */
 export const mirrors = (text: string): readonly string[] | null | undefined => {

@@ -355,7 +355,8 @@ export const SETTINGS = {
   }),
   oidcIssuer: setting({
     name: 'OFFHOOK_OIDC_ISSUER',
-    expects: 'an https address such as https://login.example.com/realms/staff, or empty',
+    expects:
+      'an https address such as https://login.example.com/realms/staff, of one company alone, or empty',
     initial: '',
     about:
       'OpenID provider of the company, with whose accounts people sign in to the console (docs/company-sign-in.md); empty: none.',

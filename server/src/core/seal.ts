@@ -8,6 +8,7 @@ export function seal(key: Buffer, body: Buffer): Buffer {
 }
 /** Null if it was encrypted with another key, as after a restore without the site's key. */
 export function unseal(key: Buffer, sealed: Buffer): Buffer | null {
+  if (sealed.length < 28) return null;
   const cipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12));
   cipher.setAuthTag(sealed.subarray(-16));
   try {

@@ -96,10 +96,6 @@ export const de: Words = {
     'unknown person or wrong password': 'Person unbekannt oder Passwort falsch',
     'the current password is wrong': 'das jetzige Passwort ist falsch',
     'the password was changed meanwhile': 'das Passwort wurde inzwischen geändert',
-    'several people of this site have the e-mail address of this company account':
-      'Mehrere Personen haben hier die E-Mail-Adresse dieses Firmenkontos',
-    'nobody of this site belongs to this company account': 'zu diesem Firmenkonto gehört hier niemand',
-    '{0} sign-ins by the company are under way': '{0} Anmeldungen mit dem Firmenkonto laufen gerade',
     'this account is not active': 'dieses Konto ist nicht aktiv',
     'the second factor is missing or wrong': 'der zweite Faktor fehlt oder ist falsch',
     'the second factor is on already': 'der zweite Faktor ist schon eingeschaltet',

@@ -96,10 +96,6 @@ export const tr: Words = {
     'unknown person or wrong password': 'kişi bilinmiyor ya da parola yanlış',
     'the current password is wrong': 'şimdiki parola yanlış',
     'the password was changed meanwhile': 'parola bu arada değiştirildi',
-    'several people of this site have the e-mail address of this company account':
-      'Burada birkaç kişide bu şirket hesabının e-posta adresi var',
-    'nobody of this site belongs to this company account': 'bu şirket hesabı burada kimseye ait değil',
-    '{0} sign-ins by the company are under way': 'şirket hesabıyla {0} oturum açma işlemi sürüyor',
     'this account is not active': 'bu hesap etkin değil',
     'the second factor is missing or wrong': 'ikinci etken eksik ya da yanlış',
     'the second factor is on already': 'ikinci etken zaten açık',

@@ -15,11 +15,14 @@ const cookies = ({ headers: { cookie = '' } }: Request): string[] =>
   cookie.split(';').map((pair) => pair.trim());
 const hasCookie = (request: Request, name: string): boolean =>
   cookies(request).some((pair) => pair.startsWith(`${name}=`));
+/** Value of the cookie with exactly this name. */
+export const cookieNamed = (request: Request, name: string): string | undefined =>
+  cookies(request)
+    .find((pair) => pair.startsWith(`${name}=`))
+    ?.slice(name.length + 1);
 /** Value of the cookie with or without the `__Host-` prefix. */
 export const cookieOf = (request: Request, name: string): string | undefined =>
-  cookies(request)
-    .find((pair) => pair.startsWith(`__Host-${name}=`) || pair.startsWith(`${name}=`))
-    ?.replace(/^[^=]*=/, '');
+  cookieNamed(request, `__Host-${name}`) ?? cookieNamed(request, name);
 
 /** Sets the session cookie; an empty value deletes it. */
 export function setSessionCookie(request: Request, reply: Reply, value: string, seconds: number): void {

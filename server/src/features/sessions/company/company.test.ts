@@ -10,6 +10,7 @@ import type { NamingClaim } from './provider.ts';
 import { companyRoutes } from './routes.ts';
 
 const ORIGIN = 'https://pbx.example.com';
+const FLOW = '__Host-offhook_company';
 const CALLBACK = `${ORIGIN}/sign-in/company/callback`;
 
 /** A site, the provider of its company, and a browser. */
@@ -153,7 +154,7 @@ test('company sign-in - a person is found by the e-mail address and gets a sessi
   assert.deepEqual([device?.device_name, device?.platform], ['Console, Firefox', 'Linux']);
   assert.equal(await whoIs(), '1003');
   assert.ok(jars.site.has('__Host-offhook_session') && jars.site.has('__Host-offhook_device'));
-  assert.equal(jars.site.has('offhook_company'), false);
+  assert.equal(jars.site.has(FLOW), false);
   const [entry] = (await site.audit.page({ limit: 1 })).entries;
   assert.deepEqual(
     [entry?.action, entry?.actor, entry?.detail?.['by']],
@@ -200,6 +201,7 @@ test('company sign-in - an account of nobody, an unverified address, an inactive
     ['nobody', { email: 'nobody@example.test' }, 'company_account_unknown'],
     ['none', {}, 'company_account_unknown'],
     ['claimed', { email: 'ada@example.test', email_verified: false }, 'company_account_unknown'],
+    ['said', { email: 'ada@example.test', email_verified: 'false' }, 'company_account_unknown'],
     ['off', { email: 'off@example.test' }, 'account_disabled'],
     ['two', { email: 'bea@example.test' }, 'company_account_unknown'],
   ] as const) {
@@ -207,14 +209,14 @@ test('company sign-in - an account of nobody, an unverified address, an inactive
     assert.equal(await signIn(login), `/?sign_in_error=${code}`, login);
     assert.equal(await whoIs(), 401, login);
   }
-  assert.equal((await refusals()).filter(([action]) => action === 'session.login_failed').length, 5);
+  assert.equal((await refusals()).filter(([action]) => action === 'session.login_failed').length, 6);
 });
 
 test('company sign-in - an answer counts once, in the browser that began it, for ten minutes', async (t) => {
   const { provider, jars, visit, signInAt, whoIs, wait, problems } = await rig(t);
   provider.accounts.set('anna', { email: 'bea@example.test' });
   const failed = '/?sign_in_error=company_sign_in_failed';
-  const flowOf = (): string => jars.site.get('offhook_company') ?? '';
+  const flowOf = (): string => jars.site.get(FLOW) ?? '';
 
   const stolen = await signInAt(await visit('/sign-in/company'), 'anna');
   const flow = flowOf();
@@ -222,7 +224,7 @@ test('company sign-in - an answer counts once, in the browser that began it, for
   assert.equal(await visit(stolen), failed, 'another browser');
   await visit('/sign-in/company');
   assert.equal(await visit(stolen), failed, 'another sign-in of this browser');
-  jars.site.set('offhook_company', `${flow.slice(0, -2)}${flow.endsWith('AA') ? 'BB' : 'AA'}`);
+  jars.site.set(FLOW, `${flow.slice(0, -2)}${flow.endsWith('AA') ? 'BB' : 'AA'}`);
   assert.equal(await visit(stolen), failed, 'a changed cookie');
   assert.equal(await whoIs(), 401);
 
@@ -230,7 +232,7 @@ test('company sign-in - an answer counts once, in the browser that began it, for
   const again = flowOf();
   assert.equal(await visit(answer), '/');
   jars.site.clear();
-  jars.site.set('offhook_company', again);
+  jars.site.set(FLOW, again);
   assert.equal(await visit(answer), failed, 'the same answer once more');
   assert.equal(await whoIs(), 401);
 
@@ -256,7 +258,7 @@ test('company sign-in - a provider that is down is a failure, and no longer one 
 });
 
 test('company sign-in - a new sign-in at the provider confirms the session of the same person alone, and keeps it', async (t) => {
-  const { provider, site, signIn, visit, signInAt, whoIs } = await rig(t);
+  const { provider, site, signIn, visit, signInAt, whoIs, refusals } = await rig(t);
   provider.accounts.set('anna', { email: 'bea@example.test' });
   provider.accounts.set('ada', { email: 'ada@example.test' });
   await signIn('anna');
@@ -265,8 +267,9 @@ test('company sign-in - a new sign-in at the provider confirms the session of th
   assert.equal(isProven(), false, 'the provider may know the person from a sign-in of last week');
   assert.equal(
     await signIn('ada', '/sign-in/company?window=1&again=1'),
-    '/?sign_in_error=company_sign_in_failed',
+    '/?sign_in_error=company_sign_in_failed&window',
   );
+  assert.deepEqual(await refusals(), [['session.confirm_failed', 'company_sign_in_failed']]);
   assert.equal(isProven(), false);
   assert.equal(await whoIs(), '1003');
   // The provider knows this person already, and asks nevertheless.
@@ -276,4 +279,30 @@ test('company sign-in - a new sign-in at the provider confirms the session of th
   const [now, ...more] = await site.sessions.devices(3);
   assert.equal(more.length, 0, 'a sign-in replaces the session of the browser');
   assert.equal(site.sessions.confirmation.holds(now!.id), true);
+});
+
+test('company sign-in - a page whose session ended lets its own person in alone', async (t) => {
+  const { provider, signIn, whoIs } = await rig(t);
+  provider.accounts.set('anna', { email: 'bea@example.test' });
+  provider.accounts.set('ada', { email: 'ada@example.test' });
+  const path = '/sign-in/company?window=1&only=bea';
+  assert.equal(await signIn('ada', path), '/?sign_in_error=company_sign_in_failed&window');
+  assert.equal(await whoIs(), 401);
+  assert.equal(await signIn('anna', path), '/?signed_in');
+  assert.equal(await whoIs(), '1003');
+});
+
+test('company sign-in - the answers of one network are limited, and the log has at most 300 characters of each', async (t) => {
+  const { visit, problems } = await rig(t);
+  const answers: string[] = [];
+  for (let i = 0; i < 32; i += 1) {
+    const state = new URL(await visit('/sign-in/company')).searchParams.get('state')!;
+    const more = new URLSearchParams({ state, error: 'x', error_description: 'y'.repeat(2_000) });
+    answers.push(await visit(`/sign-in/company/callback?${more.toString()}`));
+  }
+  const failed = '/?sign_in_error=company_sign_in_failed';
+  assert.deepEqual(new Set(answers.slice(0, 30)), new Set([failed]));
+  assert.equal(answers.at(-1), '/?sign_in_error=too_many_requests');
+  assert.ok(problems.length >= 30 && problems.length < 32);
+  for (const problem of problems) assert.ok(JSON.stringify(problem).length < 450, JSON.stringify(problem));
 });

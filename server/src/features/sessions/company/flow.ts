@@ -1,21 +1,39 @@
 /** A sign-in by the company that a browser has begun, kept by the browser itself in an encrypted cookie. */
 import { z } from 'zod';
+import type { FastifyRequest } from 'fastify';
 import { seal, unseal } from '../../../core/seal.ts';
+import { cookieNamed } from '../cookies.ts';
 
 /** Longest sign-in at the provider. */
 const LIFE_SECONDS = 600;
-export const FLOW_COOKIE = 'offhook_company';
-const FLOW_PATH = '/sign-in/company';
+const NAME = 'offhook_company';
+const PATH = '/sign-in/company';
+/** Over HTTPS only this host can set it, otherwise a neighbour could give a browser a sign-in of its own. */
+const nameOf = (secure: boolean): string => (secure ? `__Host-${NAME}` : NAME);
 /** The browser sends it with the answer of the provider, which is another site. */
-const cookie = (value: string, seconds: number, secure: boolean): string =>
-  `${FLOW_COOKIE}=${value}; Path=${FLOW_PATH}; HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure ? '; Secure' : ''}`;
+function cookie(value: string, seconds: number, secure: boolean): string {
+  const where = secure ? 'Path=/; Secure' : `Path=${PATH}`;
+  return `${nameOf(secure)}=${value}; ${where}; HttpOnly; SameSite=Lax; Max-Age=${seconds}`;
+}
 
 const Flow = z.object({
-  challenge: z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), again: z.boolean() }),
+  challenge: z.object({
+    state: z.string(),
+    nonce: z.string(),
+    verifier: z.string(),
+    again: z.boolean(),
+    begun: z.number(),
+  }),
   /** Page of the console that is shown at the end. */
   to: z.string(),
   /** Words of the console about this browser, for the list of devices. */
   device: z.object({ device_name: z.string().nullable(), platform: z.string().nullable() }),
+  /** True for a window of its own. */
+  window: z.boolean(),
+  /** User name of the only person who may sign in; null for any. */
+  only: z.string().nullable(),
+  /** Device cookie of the browser, which it does not send with the answer of another site. */
+  known: z.string().nullable(),
   /** Session of the browser at the beginning, which a sign-in replaces and a confirmation confirms. */
   session: z.object({ id: z.number(), person_id: z.number() }).nullable(),
   until: z.number(),
@@ -28,10 +46,12 @@ export function flowCookie(key: Buffer, flow: Omit<Flow, 'until'>, now: number, 
 }
 export const endedFlowCookie = (secure: boolean): string => cookie('', 0, secure);
 
-/** Null for a value that this site has not written or that has expired. */
-export function readFlow(key: Buffer, value: string, now: number): Flow | null {
-  const body = unseal(key, Buffer.from(value, 'base64url'));
+/** Null for a browser without a sign-in under way, one that has expired, or a cookie that this site has not written. */
+export function readFlow(key: Buffer, request: FastifyRequest, now: number): Flow | null {
+  const value = cookieNamed(request, nameOf(isSecure(request)));
+  const body = value === undefined ? null : unseal(key, Buffer.from(value, 'base64url'));
   if (body === null) return null;
-  const flow = Flow.parse(JSON.parse(body.toString()));
-  return flow.until > now ? flow : null;
+  const { data: flow } = Flow.safeParse(JSON.parse(body.toString()));
+  return flow !== undefined && flow.until > now ? flow : null;
 }
+export const isSecure = (request: FastifyRequest): boolean => request.ownOrigin().startsWith('https:');

@@ -19,6 +19,8 @@ export interface Challenge {
   readonly verifier: string;
   /** True: the person has to sign in at the provider again. */
   readonly again: boolean;
+  /** Time of the beginning in milliseconds since 1970. */
+  readonly begun: number;
 }
 export interface Identity {
   /** Value of the claim; null where the provider gives none, or does not vouch for the e-mail address. */
@@ -30,8 +32,10 @@ export interface Identity {
 const TIMEOUT_SECONDS = 10;
 /** The addresses of a provider are read again after an hour. */
 const KNOWN_MS = 3_600_000;
-/** Oldest sign-in at the provider that confirms a session, in seconds. */
-const FRESH_SECONDS = 300;
+/** The clock of the provider may be behind by this much. */
+const SKEW_MS = 30_000;
+/** Longest sign-in; the library checks that the provider names the time of the sign-in. */
+const LONGEST_SECONDS = 600;
 
 interface Known {
   readonly client: typeof Client;
@@ -54,6 +58,7 @@ export class OpenIdProvider {
       nonce: client.randomNonce(),
       verifier: client.randomPKCECodeVerifier(),
       again,
+      begun: this.#clock.now(),
     };
     const address = client.buildAuthorizationUrl(config, {
       redirect_uri: redirectUri,
@@ -74,7 +79,7 @@ export class OpenIdProvider {
       expectedNonce: nonce,
       pkceCodeVerifier: verifier,
       idTokenExpected: true,
-      ...(again ? { maxAge: FRESH_SECONDS } : {}),
+      ...(again ? { maxAge: LONGEST_SECONDS } : {}),
     });
     const proven = tokens.claims()!;
     const { claim } = this.#settings;
@@ -83,7 +88,11 @@ export class OpenIdProvider {
         ? await client.fetchUserInfo(config, tokens.access_token, proven.sub)
         : proven;
     const name = claims[claim];
-    const vouched = claim !== 'email' || claims['email_verified'] !== false;
+    // Entra ID has no such claim, and some providers write it as text.
+    const isVouched = [proven, claims].every(({ email_verified: verified }) =>
+      [undefined, true, 'true'].includes(verified as string | boolean | undefined),
+    );
+    const vouched = claim !== 'email' || isVouched;
     return {
       name: typeof name === 'string' && name !== '' && vouched ? name : null,
       signed_in_at: proven.auth_time === undefined ? null : proven.auth_time * 1000,
@@ -120,6 +129,6 @@ export class OpenIdProvider {
     return { client, config, until: this.#clock.now() + KNOWN_MS };
   }
 }
-/** True where the sign-in at the provider is new enough to confirm a session. */
-export const isFresh = ({ signed_in_at }: Identity, now: number): boolean =>
-  signed_in_at !== null && Math.abs(now - signed_in_at) <= FRESH_SECONDS * 1000;
+/** True where the person has signed in at the provider since the sign-in here began. */
+export const isFresh = ({ signed_in_at }: Identity, { begun }: Challenge): boolean =>
+  signed_in_at !== null && signed_in_at >= begun - SKEW_MS;
