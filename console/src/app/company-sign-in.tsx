@@ -26,17 +26,23 @@ export function CompanySignIn(): ReactNode {
     </Button>
   );
 }
-/** The same in a window of its own, so that this page stays; `again`: the person must sign in at the provider anew. */
-export function CompanyWindow({ again = false }: { readonly again?: boolean }): ReactNode {
+interface CompanyWindowProps {
+  /** True: the person must sign in at the provider anew, which confirms the session. */
+  readonly again?: boolean;
+  /** User name of the only person who may sign in. */
+  readonly only?: string;
+}
+/** The same in a window of its own, so that this page stays. */
+export function CompanyWindow({ again = false, only }: CompanyWindowProps): ReactNode {
   const { company } = useSession();
   if (company === null) return null;
+  const address = start({
+    window: '1',
+    ...(again ? { again: '1' } : {}),
+    ...(only === undefined ? {} : { only }),
+  });
   return (
-    <Button
-      variant="default"
-      onClick={() =>
-        window.open(start({ window: '1', ...(again ? { again: '1' } : {}) }), 'offhook-company', WINDOW)
-      }
-    >
+    <Button variant="default" onClick={() => window.open(address, 'offhook-company', WINDOW)}>
       {t(again ? 'company_confirm' : 'company_sign_in', { name: company })}
     </Button>
   );

@@ -23,8 +23,8 @@ export type SessionState =
   | { readonly is: 'unreachable'; readonly error: unknown }
   | {
       readonly is: 'out';
-      /** Code of a sign-in by the company that failed. */
-      readonly problem?: string;
+      /** Code of a sign-in by the company that failed, in a window of its own or not. */
+      readonly problem?: { readonly code: string; readonly window: boolean };
     }
   | { readonly is: 'in'; readonly me: Me }
   | { readonly is: 'ended'; readonly me: Me };
@@ -47,6 +47,7 @@ interface Session {
   readonly signOut: () => Promise<void>;
   readonly retry: () => void;
 }
+const UNKNOWN = { siteTitle: 'Offhook', company: null };
 const SessionContext = createContext<Session | null>(null);
 
 // With the library's own scheduler, a task later, a button is still enabled at the second click of a double click.
@@ -77,12 +78,17 @@ function closeWindow(user: Me): void {
   tabs.close();
   window.close();
 }
-/** What a sign-in by the company left in the address; a reload of the page must not find it again. */
-function takeEnd(): { readonly problem: string | null; readonly closes: boolean } {
+/** Returns once what a sign-in by the company left in the address; a reload of the page must not find it again. */
+function takeEnd() {
   const query = new URLSearchParams(location.search);
-  const [problem, closes] = [query.get('sign_in_error'), query.has('signed_in')];
-  if (problem !== null || closes) history.replaceState(null, '', location.pathname);
-  return { problem, closes };
+  const [code, closes] = [query.get('sign_in_error'), query.has('signed_in')];
+  if (code !== null || closes) history.replaceState(null, '', location.pathname);
+  let left = { problem: code === null ? null : { code, window: query.has('window') }, closes };
+  return () => {
+    const end = left;
+    left = { problem: null, closes: false };
+    return end;
+  };
 }
 function createParts(onSignedOut: () => void) {
   const asking = createAsking();
@@ -139,9 +145,8 @@ function useTabs(here: Here, look: () => Promise<void>, again: Again, asking: As
 
 export function SessionProvider({ children }: { readonly children: ReactNode }): ReactNode {
   const [state, setState] = useState<SessionState>({ is: 'loading' });
-  const [siteTitle, setSiteTitle] = useState('Offhook');
-  const [company, setCompany] = useState<string | null>(null);
-  const [end] = useState(takeEnd);
+  const [site, setSite] = useState<Pick<Session, 'siteTitle' | 'company'>>(UNKNOWN);
+  const [end] = useState(() => takeEnd());
   const check = useRef((): void => undefined);
   const [queries] = useState(() =>
     newQueries((error) => {
@@ -162,8 +167,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
         const asked = Date.now();
         const ping = await client.ping(signal);
         learnTime(ping.server_time, asked, Date.now());
-        setSiteTitle(ping.site_title);
-        setCompany(ping.company_sign_in);
+        setSite({ siteTitle: ping.site_title, company: ping.company_sign_in });
         return ping.signed_in;
       },
     [client],
@@ -175,11 +179,13 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
       const inTime = AbortSignal.timeout(LOOK_MS);
       try {
         const signedIn = await learn(inTime);
-        if (end.problem !== null) return setState({ is: 'out', problem: end.problem });
-        if (!signedIn) return setState({ is: 'out' });
+        const { problem, closes } = end();
+        // Anybody can write an address with a problem, so it signs nobody out; a window of its own has nothing else to show.
+        if (!signedIn || problem?.window === true)
+          return setState({ is: 'out', ...(problem && { problem }) });
         const { user } = await client.session.whoAmI(inTime);
+        if (closes) closeWindow(user);
         setState({ is: 'in', me: user });
-        if (end.closes) closeWindow(user);
       } catch (error) {
         const signedOut = error instanceof OffhookError && error.status === 401;
         setState(signedOut ? { is: 'out' } : { is: 'unreachable', error });
@@ -214,8 +220,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
       live,
       asking,
       state,
-      siteTitle,
-      company,
+      ...site,
       async signIn(input) {
         const { browser, system } = deviceOf(navigator.userAgent);
         const { user } = await client.login({
@@ -247,7 +252,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
         void look();
       },
     }),
-    [client, live, asking, state, siteTitle, company, look, again, announce],
+    [client, live, asking, state, site, look, again, announce],
   );
   return (
     <SessionContext.Provider value={session}>

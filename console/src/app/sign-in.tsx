@@ -115,11 +115,17 @@ export function SignInPage(): ReactNode {
             </Text>
           </div>
         </Group>
-        {problem !== undefined && <CompanyProblem code={problem} />}
-        <Stack>
-          <SignInForm />
-          <CompanySignIn />
-        </Stack>
+        {problem !== undefined && <CompanyProblem code={problem.code} />}
+        {problem?.window === true ? (
+          <Button variant="default" fullWidth onClick={() => window.close()}>
+            {t('close')}
+          </Button>
+        ) : (
+          <Stack>
+            <SignInForm />
+            <CompanySignIn />
+          </Stack>
+        )}
         <Group justify="center" mt="lg">
           <LanguageSwitch />
         </Group>
@@ -152,7 +158,7 @@ export function SignInAgain(): ReactNode {
       <Stack>
         <Text size="sm">{t('ended_text', { name: me.full_name ?? me.username })}</Text>
         <SignInForm username={me.username} quiet={typing.current} />
-        <CompanyWindow />
+        <CompanyWindow only={me.username} />
         <Button variant="subtle" onClick={() => location.assign('/')}>
           {t('other_person')}
         </Button>
