@@ -1,8 +1,10 @@
 /** A sign-in by the company that a browser has begun, kept by the browser itself in an encrypted cookie. */
 import { z } from 'zod';
-import type { FastifyRequest } from 'fastify';
 import { seal, unseal } from '../../../core/seal.ts';
+import type { Exchange } from '../../../ports/http.ts';
 import { cookieNamed } from '../cookies.ts';
+
+type Request = Exchange['request'];
 
 /** Longest sign-in at the provider. */
 const LIFE_SECONDS = 600;
@@ -47,11 +49,11 @@ export function flowCookie(key: Buffer, flow: Omit<Flow, 'until'>, now: number, 
 export const endedFlowCookie = (secure: boolean): string => cookie('', 0, secure);
 
 /** Null for a browser without a sign-in under way, one that has expired, or a cookie that this site has not written. */
-export function readFlow(key: Buffer, request: FastifyRequest, now: number): Flow | null {
+export function readFlow(key: Buffer, request: Request, now: number): Flow | null {
   const value = cookieNamed(request, nameOf(isSecure(request)));
   const body = value === undefined ? null : unseal(key, Buffer.from(value, 'base64url'));
   if (body === null) return null;
   const { data: flow } = Flow.safeParse(JSON.parse(body.toString()));
   return flow !== undefined && flow.until > now ? flow : null;
 }
-export const isSecure = (request: FastifyRequest): boolean => request.ownOrigin().startsWith('https:');
+export const isSecure = (request: Request): boolean => request.ownOrigin().startsWith('https:');
