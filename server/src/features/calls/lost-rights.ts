@@ -86,9 +86,11 @@ export class LostRights {
         directory.byExtension(extension)?.active === true && began >= (directory.heldSince?.(extension) ?? 0)
       );
     };
+    const isEmergency = ({ numbers }: LiveCall): boolean =>
+      numbers.some((number) => directory.isEmergency(number));
+    // The routes of a call are searched only where one of its legs would end.
     return calls
-      .filter(({ numbers }) => !numbers.some((number) => directory.isEmergency(number)))
-      .flatMap(({ legs }) => legs.filter((leg) => !isHeld(leg)))
+      .flatMap((call) => call.legs.filter((leg) => !isHeld(leg) && !isEmergency(call)))
       .map((leg) => ({ leg, why: 'a call ends because its person may no longer use the extension' }));
   }
   async #ofFormerListeners(calls: readonly LiveCall[]): Promise<readonly Lost[]> {
