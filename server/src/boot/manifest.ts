@@ -150,7 +150,6 @@ export function manifestOf(parts: Features): readonly Feature[] {
           ...parts.common,
           sessions,
           provider: new OpenIdProvider({ issuer, client_id, client_secret, claim }, clock),
-          claim,
           key: Buffer.from(siteSecret(parts.sipKey, 'company'), 'base64url'),
           sessionSeconds: config.sessionAbsoluteSeconds,
         });

@@ -40,7 +40,6 @@ async function rig(t: TestContext, claim: NamingClaim = 'email') {
           { issuer, client_id: 'offhook', client_secret: CLIENT_SECRET, claim },
           clock,
         ),
-        claim,
         key: Buffer.alloc(32, 3),
         sessionSeconds: 1000,
       });

@@ -2,9 +2,8 @@
 import type * as Client from 'openid-client';
 import type { Clock } from '../../../ports/clock.ts';
 
-/** Claims that can name a person: an e-mail address or a user name of the site. */
-export const CLAIMS = ['email', 'preferred_username'] as const;
-export type NamingClaim = (typeof CLAIMS)[number];
+/** Claim that names a person: an e-mail address or a user name of the site. */
+export type NamingClaim = 'email' | 'preferred_username';
 export interface ProviderSettings {
   readonly issuer: string;
   readonly client_id: string;
@@ -50,6 +49,9 @@ export class OpenIdProvider {
     this.#settings = settings;
     this.#clock = clock;
   }
+  get claim(): NamingClaim {
+    return this.#settings.claim;
+  }
   /** Address of the provider's page for signing in, and the challenge of the answer. Throws if the provider does not answer. */
   async begin(redirectUri: string, again: boolean): Promise<{ address: URL; challenge: Challenge }> {
     const { client, config } = await this.#provider();
@@ -82,7 +84,7 @@ export class OpenIdProvider {
       ...(again ? { maxAge: LONGEST_SECONDS } : {}),
     });
     const proven = tokens.claims()!;
-    const { claim } = this.#settings;
+    const { claim } = this;
     const claims: Readonly<Record<string, unknown>> =
       proven[claim] === undefined && config.serverMetadata().userinfo_endpoint !== undefined
         ? await client.fetchUserInfo(config, tokens.access_token, proven.sub)

@@ -18,7 +18,6 @@ import type { Identity, NamingClaim, OpenIdProvider } from './provider.ts';
 export interface CompanyRoutesOptions extends Common<'audit' | 'clock' | 'directory' | 'log'> {
   readonly sessions: Pick<Sessions, 'loginByCompany' | 'confirmByCompany'>;
   readonly provider: OpenIdProvider;
-  readonly claim: NamingClaim;
   /** Key of the cookie of a sign-in under way. */
   readonly key: Buffer;
   readonly sessionSeconds: number;
@@ -77,7 +76,7 @@ export function companyRoutes(app: App, options: CompanyRoutesOptions): void {
   }
   async function finish(request: FastifyRequest, reply: FastifyReply, flow: Flow): Promise<string> {
     const identity = await identified(request, flow);
-    const who = personOf(identity, options.claim, directory);
+    const who = personOf(identity, provider.claim, directory);
     const fresh = isFresh(identity, flow.challenge);
     if (flow.challenge.again && flow.session !== null) {
       if (who.id !== flow.session.person_id) throw failed('another person signed in at the provider');
