@@ -1,7 +1,7 @@
 /** Signing in with the account of the company, at its OpenID provider. */
 import type { ReactNode } from 'react';
 import { Alert, Button } from '@mantine/core';
-import { deviceOf } from './device.ts';
+import { thisDevice } from './device.ts';
 import { codeText } from './error-words.ts';
 import { useSession } from './session.tsx';
 import { wordsOf } from './words.ts';
@@ -9,11 +9,8 @@ import { wordsOf } from './words.ts';
 const t = wordsOf('app');
 const errors = wordsOf('errors');
 /** Address at which a sign-in begins. */
-function start(more: Readonly<Record<string, string>>): string {
-  const { browser, system } = deviceOf(navigator.userAgent);
-  const device = { device_name: `Console, ${browser}`, platform: system ?? 'web' };
-  return `/sign-in/company?${new URLSearchParams({ ...more, ...device }).toString()}`;
-}
+const start = (more: Readonly<Record<string, string>>): string =>
+  `/sign-in/company?${new URLSearchParams({ ...more, ...thisDevice() }).toString()}`;
 const WINDOW = 'popup,width=520,height=720';
 
 /** Leaves this page for the provider, which sends the browser back to it. */

@@ -15,6 +15,11 @@ const SYSTEMS: readonly (readonly [string, RegExp])[] = [
   ['ChromeOS', /CrOS/],
   ['Linux', /Linux/],
 ];
+/** This browser as the list of devices names it. */
+export function thisDevice(): { readonly device_name: string; readonly platform: string } {
+  const { browser, system } = deviceOf(navigator.userAgent);
+  return { device_name: `Console, ${browser}`, platform: system ?? 'web' };
+}
 /** e.g. `Firefox 145` on `Linux`; the system is null where it is not known. */
 export function deviceOf(userAgent: string): { readonly browser: string; readonly system: string | null } {
   const version = (pattern: RegExp): string | undefined => pattern.exec(userAgent)?.[1];

@@ -8,7 +8,7 @@ import { includesLevel } from '@offhook/contract/ids.ts';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 import { createAsking } from './asking.ts';
 import type { Asking } from './asking.ts';
-import { deviceOf } from './device.ts';
+import { thisDevice } from './device.ts';
 import { LiveContext, createLive } from './live.ts';
 import type { Live } from './live.ts';
 import { learnTime, onJump } from './now.ts';
@@ -146,7 +146,7 @@ function useTabs(here: Here, look: () => Promise<void>, again: Again, asking: As
 export function SessionProvider({ children }: { readonly children: ReactNode }): ReactNode {
   const [state, setState] = useState<SessionState>({ is: 'loading' });
   const [site, setSite] = useState<Pick<Session, 'siteTitle' | 'company'>>(UNKNOWN);
-  const [end] = useState(() => takeEnd());
+  const [end] = useState(takeEnd);
   const check = useRef((): void => undefined);
   const [queries] = useState(() =>
     newQueries((error) => {
@@ -222,12 +222,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
       state,
       ...site,
       async signIn(input) {
-        const { browser, system } = deviceOf(navigator.userAgent);
-        const { user } = await client.login({
-          ...input,
-          device_name: `Console, ${browser}`,
-          platform: system ?? 'web',
-        });
+        const { user } = await client.login({ ...input, ...thisDevice() });
         announce(user);
         const before = here.current;
         if (before.is === 'ended' && before.me.extension !== user.extension) {
