@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { glob, readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { test } from 'node:test';
+import { readSources } from '../../../server/test/support/sources.ts';
 import { QueryObserver } from '@tanstack/react-query';
 import { Queries } from './queries.ts';
 
-const SOURCES = path.join(import.meta.dirname, '..');
-
 test('console - each key of the cache is read in one function, so that no page gets the data of another', async () => {
   const places = new Map<string, string[]>();
-  for await (const file of glob('**/*.{ts,tsx}', { cwd: SOURCES })) {
-    const text = await readFile(path.join(SOURCES, file), 'utf8');
+  for (const { path: file, text } of await readSources(['console/src'], /\.tsx?$/)) {
     const constants = new Map(
       [...text.matchAll(/^(?:export )?const (\w+) = ('[^']*');$/gm)].map(([, name = '', value = '']) => [
         name,

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { glob, readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { test } from 'node:test';
+import { readSources } from '../../../server/test/support/sources.ts';
 
-const SOURCES = path.join(import.meta.dirname, '..');
 /** Ways to show the error of a query only while it has no data; `Read` and `isError` show it beside older data too. */
 const SILENT: readonly RegExp[] = [
   /\bisLoadingError\b/,
@@ -19,12 +17,9 @@ const SILENT: readonly RegExp[] = [
 
 test('console - a read that fails later is shown beside the data of the read before it', async () => {
   const found: string[] = [];
-  let files = 0;
-  for await (const file of glob('**/*.tsx', { cwd: SOURCES })) {
-    const text = await readFile(path.join(SOURCES, file), 'utf8');
-    files += 1;
+  const files = await readSources(['console/src'], /\.tsx$/);
+  for (const { path: file, text } of files)
     for (const way of SILENT) if (way.test(text)) found.push(`${file}: ${String(way)}`);
-  }
-  assert.ok(files > 100, `${files} files were read`);
+  assert.ok(files.length > 100, `${files.length} files were read`);
   assert.deepEqual(found, []);
 });
