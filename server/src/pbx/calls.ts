@@ -170,7 +170,7 @@ export function endCall(s: State, t: Turn, id: CallId, reason: 'hangup' | 'engin
 }
 
 /** Merges the call `from` into `into`; exactly one remains, a started one if either was. */
-function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void {
+export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void {
   let lost = s.calls.get(from);
   let kept = s.calls.get(into);
   if (lost === undefined || kept === undefined || lost === kept) return;

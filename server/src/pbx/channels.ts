@@ -11,6 +11,7 @@ import {
   joinCall,
   leaveCall,
   mergeByAge,
+  mergeCalls,
   ownerChanged,
   relink,
 } from './calls.ts';
@@ -89,12 +90,18 @@ const personAt = (s: State, { id, endpoint }: EngineChannel): string | null =>
 export const keepsPerson = (s: State, ch: Channel): boolean =>
   ch.extension !== null && ch.endpoint !== null && s.site.shared.has(ch.endpoint);
 
-/** Merges the calls of both halves of an internal pair. */
+/**
+ * Merges the calls of both halves of an internal pair: of two engines into the call of the calling half, whose id is the pair, as the
+ * history does; else into the older call. The events of either engine may come first.
+ */
 function pair(s: State, t: Turn, ch: Channel, key: string): void {
   const others = s.pairs.get(key) ?? [];
   s.pairs.set(key, [...others, ch.id]);
   const other = others[0] === undefined ? undefined : s.channels.get(others[0]);
-  if (other !== undefined && other.call !== null && ch.call !== null) mergeByAge(s, t, other.call, ch.call);
+  if (other === undefined || other.call === null || ch.call === null) return;
+  if ((ch.id as string) === key) mergeCalls(s, t, other.call, ch.call);
+  else if ((other.id as string) === key) mergeCalls(s, t, ch.call, other.call);
+  else mergeByAge(s, t, other.call, ch.call);
 }
 function unpair(s: State, ch: Channel): void {
   if (ch.pair === null) return;

@@ -73,6 +73,7 @@ test('pbx engines - where the other engine is heard first, both are one call in 
   for (const step of [there.half, there.named, there.leg, ...there.met]) s.send(step);
   for (const step of [near.leg, near.half, ...near.met, near.named]) s.send(step);
   assert.equal(s.view.calls().length, 1);
+  assert.equal(s.view.calls()[0]!.id, call('1.1'), 'that of the calling half, as in the history');
   assert.deepEqual(
     s.view
       .calls()[0]!
