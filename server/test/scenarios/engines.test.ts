@@ -294,7 +294,7 @@ describe('two engines of a site', () => {
     assert.deepEqual(model.view.calls(), []);
     const key = events
       .slice(from)
-      .find((event) => event.type === 'call.started')!
+      .find((event) => event.type === 'call.ended' && event.data.merged_into === null)!
       .subject.split('/')[1];
     const rowOf = async (extension: string) => (await calls(extension)).find((row) => row.call_key === key);
     await until('their rows', async () => (await rowOf('1001')) && (await rowOf('1002')));
