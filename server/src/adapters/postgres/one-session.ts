@@ -17,9 +17,11 @@ export class OneSession {
     this.#schema = schema;
     this.#server = placeOf(url);
   }
+  /** `name`: the server keeps the parsed statement under it for the session, so that a repeated one costs less. */
   async ask<R extends object>(
     text: string,
     values?: readonly unknown[],
+    name?: string,
   ): Promise<{ readonly rows: readonly R[]; readonly count: number }> {
     const opening = (this.#client ??= this.#open());
     let client: Client | undefined;
@@ -28,7 +30,11 @@ export class OneSession {
       client = await opening;
       // Ending a session during a statement closes its connection.
       timer = setTimeout(() => this.#drop(opening), ANSWER_MS);
-      const { rows, rowCount } = await client.query<R>(text, values?.slice());
+      const { rows, rowCount } = await client.query<R>({
+        text,
+        ...(values === undefined ? {} : { values: values.slice() }),
+        ...(name === undefined ? {} : { name }),
+      });
       return { rows, count: rowCount ?? 0 };
     } catch (error) {
       this.#drop(opening);

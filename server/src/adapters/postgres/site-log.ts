@@ -49,6 +49,7 @@ export function openPostgresSiteLog(url: string): SiteLog {
     const { rows } = await session.ask<JournalRow>(
       'select seq, type, subject, at, topics, json from offhook_journal where seq > $1 order by seq limit $2',
       [after, limit],
+      'read',
     );
     return rows.map((row) => ({ ...row, subject: plain(row.subject), topics: plain(row.topics) }));
   }
@@ -58,18 +59,22 @@ export function openPostgresSiteLog(url: string): SiteLog {
     rows: readonly JournalRow[],
   ): ReturnType<SiteLog['append']> {
     const sum = checkOf(rows.at(-1)?.json ?? '');
-    const { count } = await session.ask(APPEND, [
-      term,
-      after,
-      rows.map((row) => row.seq),
-      rows.map((row) => row.type),
-      rows.map((row) => quoted(row.subject)),
-      rows.map((row) => row.at),
-      rows.map((row) => quoted(row.topics)),
-      rows.map((row) => row.json),
-      sum,
-      own,
-    ]);
+    const { count } = await session.ask(
+      APPEND,
+      [
+        term,
+        after,
+        rows.map((row) => row.seq),
+        rows.map((row) => row.type),
+        rows.map((row) => quoted(row.subject)),
+        rows.map((row) => row.at),
+        rows.map((row) => quoted(row.topics)),
+        rows.map((row) => row.json),
+        sum,
+        own,
+      ],
+      'append',
+    );
     if (count === rows.length) return 'appended';
     const now = await held();
     if (now === undefined || now.term !== term || (own !== null && now.holder !== own)) return 'deposed';
