@@ -161,11 +161,16 @@ export function compileExpression(text: string, environment: Environment): Expre
       return { rule, reason: firstLine(checked.error) };
     }
     return (scope) => {
+      const { stackTraceLimit } = Error;
+      // Records of a system often lack a field, and a trace of the library, which nobody reads, costs more than the expression.
+      Error.stackTraceLimit = 0;
       try {
         return plain(parsed(scope));
       } catch (error) {
         scope.missed?.(`${text}: ${firstLine(error)}`);
         return undefined;
+      } finally {
+        Error.stackTraceLimit = stackTraceLimit;
       }
     };
   } catch (error) {
