@@ -26,27 +26,28 @@ interface Cost {
   readonly cpu: number;
 }
 const KINDS = ['ours', 'fetch', 'hello'] as const;
+const BESIDE = 'ours beside a dead one';
 
 export async function p18(): Promise<Row> {
   await using stack = new AsyncDisposableStack();
   const running = new Map<string, { teller: ChildProcess; sink: ChildProcess }>();
-  for (const kind of [...KINDS, 'ours beside a dead one']) {
+  for (const kind of KINDS) {
     const sink = start('webhooks/sink.ts', [], GENERATOR_CORE);
     stack.defer(() => end(sink));
     const { port } = await firstLine<{ port: number }>(sink);
     const own = temporaryFolder();
     stack.defer(() => own[Symbol.dispose]());
-    const way = kind.startsWith('ours') ? 'ours' : kind;
-    const flags = way === 'ours' ? SERVICE_FLAGS : [];
-    const teller = start('webhooks/subject.ts', [way, own.path, port, HOOKS], SUBJECT_CORE, flags);
+    const flags = kind === 'ours' ? SERVICE_FLAGS : [];
+    const teller = start('webhooks/subject.ts', [kind, own.path, port, HOOKS], SUBJECT_CORE, flags);
     stack.defer(() => end(teller));
     const { secrets } = await firstLine<{ secrets: Record<string, string> }>(teller);
     await ask(sink, { ask: 'expect', count: 0, secrets });
-    if (kind === 'ours beside a dead one') await ask(teller, { ask: 'dead' });
     running.set(kind, { teller, sink });
   }
   const once = async (kind: string): Promise<Cost> => {
-    const { teller, sink } = running.get(kind)!;
+    const { teller, sink } = running.get(kind === BESIDE ? 'ours' : kind)!;
+    // One process with and without it: the code that V8 compiled in another one may be slower by more than the gate allows.
+    if (kind === 'ours' || kind === BESIDE) await ask(teller, { ask: 'dead', dead: kind === BESIDE });
     const count = EVENTS * HOOKS;
     await ask(sink, { ask: 'expect', count });
     const before = cpuOf(teller.pid!);
@@ -56,23 +57,19 @@ export async function p18(): Promise<Row> {
     if (to.got !== count || to.wrong > 0) throw new Error(`${kind}: ${JSON.stringify(to)}`);
     return { rate: (count / (to.at - from.at)) * 1000, cpu };
   };
-  for (const kind of running.keys()) await once(kind);
-  const costs = await interleave([...running.keys()], ROUNDS, once);
+  const ways = [...KINDS, BESIDE];
+  for (const way of ways) await once(way);
+  const costs = await interleave(ways, ROUNDS, once);
   const rate = (kind: string): number[] => costs.get(kind)!.map((c) => c.rate);
   const cpu = (kind: string): number[] => costs.get(kind)!.map((c) => c.cpu);
-  const beside = ratiosOf(cpu('ours'), cpu('ours beside a dead one'));
+  const beside = ratiosOf(cpu('ours'), cpu(BESIDE));
   return {
     id: 'P18',
     title: `Webhooks to ${HOOKS} targets on this machine, each in order and one at a time`,
     figures: [
       figure('Offhook', 'deliveries/s', 'ours', rate('ours')),
       figure('Offhook', 'µs CPU/delivery', 'ours', cpu('ours')),
-      figure(
-        'Offhook, one target more that never answers',
-        'deliveries/s',
-        'ours',
-        rate('ours beside a dead one'),
-      ),
+      figure('Offhook, one target more that never answers', 'deliveries/s', 'ours', rate(BESIDE)),
       figure('a loop of fetch for each target, nothing written down', 'deliveries/s', 'peer', rate('fetch')),
       figure(
         'a loop of fetch for each target, nothing written down',

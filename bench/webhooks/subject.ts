@@ -20,8 +20,8 @@ import { presenceEvent } from '../stream/events.ts';
 
 export type TellQuestion =
   | { readonly ask: 'tell'; readonly events: number }
-  /** Adds a target that accepts requests and never answers. */
-  | { readonly ask: 'dead' };
+  /** Adds or removes a target that accepts requests and never answers. */
+  | { readonly ask: 'dead'; readonly dead: boolean };
 const [kind = '', folder = '', port = '', hooks = '1'] = process.argv.slice(2);
 const urlOf = (name: string | number): string => `http://127.0.0.1:${port}/${name}`;
 const node = nodeId('ast1');
@@ -118,9 +118,14 @@ const ways: Readonly<
     ),
 };
 const started = await ways[kind]!();
+let dead: number | null = null;
 process.on('message', (question: TellQuestion) => {
   void (async () => {
-    if (question.ask === 'dead') await subscribe(started.webhooks!, 'dead');
+    if (question.ask === 'dead') {
+      const { service } = started.webhooks!;
+      if (dead !== null) await service.remove({ caller: admin, ip: null }, dead);
+      dead = question.dead ? (await subscribe(started.webhooks!, 'dead')).webhook.id : null;
+    }
     const at = performance.timeOrigin + performance.now();
     if (question.ask === 'tell') make(question.events);
     process.send?.({ at });
