@@ -231,7 +231,7 @@ export const EVENT_DATA = {
       channels: z
         .int()
         .describe(
-          'How many channels the engine numbered then of which nothing is known; a call has two or more.',
+          'How many SIP channels the engine numbered then of which nothing is known; a call has one for each phone or trunk.',
         ),
     })
     .describe(

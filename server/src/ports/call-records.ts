@@ -135,6 +135,11 @@ export interface CallRecord {
   readonly channel: ChannelId;
   readonly call: CallId;
   readonly channel_name: string;
+  /**
+   * On `channel_start`: the channel's number among the SIP channels of its engine, which are numbered consecutively; null for
+   * other channels.
+   */
+  readonly sip_serial?: number | null;
   /** Name of the endpoint behind the channel; null for internal pairs and helpers. */
   readonly endpoint: string | null;
   /** Both halves of one internal pair share this key; null for other channels. */
@@ -166,7 +171,7 @@ export interface CallRecordCheckpoint {
 }
 export interface CallRecordBatch {
   readonly records: readonly CallRecord[];
-  /** Channels of the service's own test calls, which have no records although the engine numbers them like all others. */
+  /** SIP channels of the service's own test calls, which have no records although the engine numbers them like all others. */
   readonly test_channels?: readonly ChannelId[];
   readonly checkpoint: CallRecordCheckpoint;
   /** Records that could not be parsed, kept raw for support; the reader continues after them. */

@@ -8,10 +8,11 @@ import { isDeepStrictEqual, promisify } from 'node:util';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { findLiving, lives } from '../../src/adapters/asterisk/process/living.ts';
 import { apply, ask, begin, held, newest } from '../support/config-steps.ts';
+import { eventsOf } from '../support/call-steps.ts';
 import type { FaultFile } from '../support/faulty-main.ts';
-import { readJournal } from '../support/journal.ts';
+import { readDatabase, readJournal } from '../support/journal.ts';
 import { REPOSITORY } from '../support/sources.ts';
-import { inEngine } from '../support/steps.ts';
+import { finishedCalls, inEngine } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
@@ -99,6 +100,37 @@ describe('config apply faults', () => {
       assert.deepEqual(files, []);
     });
   }
+
+  test('config apply faults - killed after a reload: no call is reported as lost', async () => {
+    await using a = await site().phone('1007');
+    await using b = await site().phone('1008');
+    const talks = async (count: number): Promise<void> => {
+      const call = await a.invite('1008');
+      await (await b.incoming(call)).answer();
+      await call.answered();
+      await call.hangup();
+      await finishedCalls(await site().person('1007'), count);
+    };
+    await talks(1);
+    await ask(site(), 'POST', '/extensions', extension);
+    await ask(site(), 'PATCH', '/queues/sales', { members: [{ extension: '1009', static: true }] });
+    await rm(file('at'), { force: true });
+    await fault({ hang: 'reloaded' });
+    await begin(site());
+    await until('it is reloaded', () => existsSync(file('at')));
+    await site().kill('SIGKILL');
+    const killed = Date.now();
+    await fault({});
+    await site().start();
+    await talks(2);
+    await until('the absence to be searched for lost calls', () => {
+      using store = readDatabase(file('offhook.db'));
+      const row = store.prepare("select value from history_facts where key = 'proof'").get();
+      const { absences, open } = JSON.parse(String(row?.['value'])) as Record<string, { to: number }[]>;
+      return open!.length === 0 && absences!.some(({ to }) => to > killed);
+    });
+    assert.deepEqual(eventsOf(site(), 'history.gap'), []);
+  });
 
   test('config apply faults - killed during the proof: the next start ends and removes the throw-away engine', async () => {
     const shadows = async (): Promise<string[]> =>

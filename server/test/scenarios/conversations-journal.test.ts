@@ -122,6 +122,8 @@ describe('conversations: a disk that fills', () => {
     await talkOnce(phone('2007'), '2008', phone('2008'), 1);
     const lostTo = Date.now();
     await makeRoom();
+    // The engine uses numbers of channel ids for the hints of the queue's members.
+    await stage.site().engineCli('dialplan reload');
     await stage.site().start();
     const last = await talkOnce(phone('2010'), '2011', phone('2011'), 1);
     await summaryOf('2010', '2011', last, 'call_records');
@@ -131,7 +133,7 @@ describe('conversations: a disk that fills', () => {
     });
     const named = gap.data as { from: string; to: string; channels: number };
     assert.ok(Date.parse(named.from) <= lostFrom && Date.parse(named.to) >= lostTo, JSON.stringify(named));
-    assert.ok(named.channels >= 2, JSON.stringify(named));
+    assert.equal(named.channels, 2, JSON.stringify(named));
     const ready = (await (
       await fetch(`${stage.site().base}/readyz`, {
         headers: { authorization: `Bearer ${(await stage.site().person('1001')).token}` },

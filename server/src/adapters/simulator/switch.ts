@@ -61,6 +61,8 @@ export class Switch {
   readonly channels = new Map<ChannelId, Channel>();
   readonly #options: SwitchOptions;
   #serial = 0;
+  /** Channels of phones and trunks so far. */
+  #phones = 0;
   #bridges = 0;
   #records = 0;
   #lastUs = 0;
@@ -88,6 +90,7 @@ export class Switch {
       channel: c.id,
       call: c.call,
       channel_name: c.name,
+      ...(type === 'channel_start' ? { sip_serial: c.pair === null ? this.#phones++ : null } : {}),
       endpoint: c.endpoint,
       pair: c.pair,
       caller_number: c.caller.number,

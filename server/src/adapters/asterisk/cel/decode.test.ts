@@ -67,6 +67,19 @@ test('call records - a record in our words', () => {
   });
 });
 
+test('call records - the number of a SIP channel among the SIP channels, as it starts', () => {
+  const serial = (channame: string, eventenum = 'CHAN_START') => {
+    const record = decoded(line({ eventenum, channame }));
+    assert.ok(typeof record === 'object');
+    return record.sip_serial;
+  };
+  assert.equal(serial('PJSIP/1001-web-0000001f'), 31);
+  assert.equal(serial('PJSIP/trunk-a-ffffffff'), 4_294_967_295);
+  assert.equal(serial('Local/1003@queue-agent-00000003;1'), null);
+  assert.equal(serial('PJSIP/1001-0000001f<ZOMBIE>'), null);
+  assert.equal(serial('PJSIP/1001-web-0000001f', 'ANSWER'), undefined, 'a masquerade exchanges names');
+});
+
 test('call records - why a caller left a queue, in our words; a word of nobody says nothing', () => {
   const left = (extra: string, userdeftype = 'OFFHOOK_QUEUE_LEFT') => {
     const record = decoded(
@@ -218,6 +231,8 @@ test('call records - what is no record is malformed, what says nothing about a c
     assert.ok(typeof decoded(line({ eventenum: word, userdeftype: 'constructor' })) === 'string', word);
   }
   assert.equal(decoded(line({ uniqueid: 'health-0a-1795226931.1' })), 'ast1:health-0a-1795226931.1');
+  const pair = { uniqueid: 'health-0a-1795226931.1', channame: 'Local/s@health-00000001;1' };
+  assert.equal(decoded(line(pair)), 'ignored');
   const doctor = { uniqueid: '1795226931.000042', channame: 'PJSIP/doctor-00000001' };
   assert.equal(decoded(line(doctor)), 'ast1:1795226931.000042');
 });

@@ -24,7 +24,7 @@ import {
 import type { CelEvent, CelField } from '../conf/cel-format.ts';
 import { SHARED_PHONE } from '../conf/shared-phone-contexts.ts';
 import { isHealthCall } from '../health-call.ts';
-import { describeChannel } from '../events/names.ts';
+import { describeChannel, sipSerialOf } from '../events/names.ts';
 import { splitRecords } from './split.ts';
 import { LISTENING_CONTEXTS, NO_NUMBERS } from '../conf/call-contexts.ts';
 
@@ -199,14 +199,15 @@ const cut = (text: string): string =>
 
 /**
  * One record in our words. `ignored` for events that do not concern a call (a played sound, an unknown type of a newer engine),
- * `malformed` for anything else, and only the id for a channel of a test call.
+ * `malformed` for anything else, and only the id for a SIP channel of a test call.
  */
 export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | ChannelId | 'ignored' | 'malformed' {
   // Old phones send Latin-1, in which every byte is valid, so nothing is lost.
   const f = readFields(bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1'));
   const at_us = f && readTime(f.eventtime);
   if (!f || at_us === null || f.uniqueid === '' || f.linkedid === '') return 'malformed';
-  if (isHealthCall(f.uniqueid, f.channame)) return channelId(node, f.uniqueid);
+  if (isHealthCall(f.uniqueid, f.channame))
+    return sipSerialOf(f.channame) === null ? 'ignored' : channelId(node, f.uniqueid);
   const type = typeOf(f);
   if (type === undefined) return /^[A-Z_]+$/.test(f.eventenum) ? 'ignored' : 'malformed';
   const facts = readFacts(node, f);
@@ -222,6 +223,8 @@ export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | ChannelI
     channel: channelId(node, f.uniqueid),
     call: callId(node, f.linkedid),
     channel_name: cut(f.channame),
+    // Later records may have the name of a channel that this one replaced.
+    ...(type === 'channel_start' ? { sip_serial: sipSerialOf(f.channame) } : {}),
     endpoint,
     pair,
     caller_number: cut(f.num),

@@ -63,6 +63,16 @@ export const describeChannel = (
   return { kind: 'other', endpoint: null, pair: null };
 };
 
+/**
+ * Number of a SIP channel in its name; null for other channels. The engine counts only SIP channels here, but in channel ids
+ * also its hidden channels: two for each conference, and one for each hint that it creates from a pattern, which a reload of
+ * the dialplan repeats for each watched hint (tried with Asterisk 22.10).
+ */
+export function sipSerialOf(name: string): number | null {
+  const digits = name.startsWith(PJSIP) ? /-([0-9a-f]{8})$/.exec(name)?.[1] : undefined;
+  return digits === undefined ? null : Number.parseInt(digits, 16);
+}
+
 /** Channel states by number: Ring (4) is a caller who hears ringing, Ringing (5) a ringing device. */
 const CHANNEL_STATES: readonly ChannelState[] = [
   'down',

@@ -3,7 +3,8 @@ import type { Kysely } from 'kysely';
 import { BUILT } from '../store/packs.ts';
 import { firstOf, isChannel } from '../record/records.ts';
 import type { KnownRecord } from '../record/records.ts';
-import type { ConversationRow, Tables } from '../store/tables.ts';
+import { NO_SIP } from '../store/tables.ts';
+import type { ChannelRow, ConversationRow, Tables } from '../store/tables.ts';
 import { inChunks, insertAll } from '../store/store.ts';
 import { removeRows } from './person-rows.ts';
 
@@ -27,21 +28,20 @@ export interface Linked {
  * joins them into one, whose root is the first call.
  */
 export async function linkRecords(db: Kysely<Tables>, records: readonly KnownRecord[]): Promise<Linked> {
-  const pairs = new Map(
-    records.map(({ channel, call }) => [
-      `${channel} ${call}`,
-      { channel: channel as string, call: call as string },
-    ]),
-  );
+  const pairs = new Map<string, ChannelRow>();
+  const add = (channel: string, call: string, sip_serial: number | null = null): void => {
+    const key = `${channel} ${call}`;
+    pairs.set(key, { channel, call, sip_serial: sip_serial ?? pairs.get(key)?.sip_serial ?? null });
+  };
+  for (const { channel, call, sip_serial } of records)
+    add(channel, call, sip_serial === null ? NO_SIP : sip_serial);
   // The half at the called engine belongs to the call of the half that called it, whose id is their pair.
   for (const { channel, call, pair } of records)
-    if (pair !== null && pair !== (channel as string) && isChannel(pair))
-      pairs.set(`${pair} ${call}`, { channel: pair, call });
+    if (pair !== null && pair !== (channel as string) && isChannel(pair)) add(pair, call);
   // The transferee replaced this channel, and who rang for it or talked to it does so with the transferee. Until the end of
   // the call the engine may write no other record that joins the two.
   for (const { call, facts } of records)
-    for (const channel of [facts.replaces, facts.joins])
-      if (channel !== undefined) pairs.set(`${channel} ${call}`, { channel, call });
+    for (const channel of [facts.replaces, facts.joins]) if (channel !== undefined) add(channel, call);
   const channels = [...new Set([...pairs.values()].map((row) => row.channel))];
   const before = await inChunks(channels, (some) =>
     db.selectFrom('history_channels').selectAll().where('channel', 'in', some).execute(),

@@ -3,6 +3,8 @@ import type { Kysely } from 'kysely';
 import { nodeOf } from '@offhook/contract/ids.ts';
 import type { JournalRow } from '../../../ports/journal-store.ts';
 import { inChunks } from '../store/store.ts';
+import { BUILT, recordsOf } from '../store/packs.ts';
+import { NO_SIP } from '../store/tables.ts';
 import type { Tables } from '../store/tables.ts';
 
 /** Milliseconds since 1970. */
@@ -145,35 +147,45 @@ const absenceOf = (node: string | null, from: number, to: number): Absence => ({
   ...(node === null ? {} : { node }),
 });
 
-const CHANNEL = /^[^:]*:(\d{9,12})\.(\d{1,12})$/;
-/** An id chosen by the service has the second of its channel, but not the engine's serial number. */
-const CHOSEN = /-(\d{9,12})\.[12]$/;
+/** Ids have the second of their channel, also those that the service chooses. */
+const CHANNEL = /[:-](\d{9,12})\.\d{1,12}$/;
 /**
- * Finds unrecorded channels: an engine numbers channels consecutively, so a missing number between two known ones is
- * an unrecorded channel, unless the service chose the id of a channel of that time. Null while no channel after the
- * absence is known. `channels`: all known ids around the absence; `others`: nodes of the site's other engines.
+ * Known channels, each with its number among the SIP channels of its engine: `NO_SIP` without one, null if the number is
+ * unknown because no call record has its start.
+ */
+export type Channels = ReadonlyMap<string, number | null>;
+/**
+ * Finds unrecorded channels: an engine numbers its SIP channels consecutively, so a missing number between two known ones
+ * is an unrecorded channel, unless it is that of a known channel of that time. The number in an id proves nothing: the
+ * engine also uses one for each hint that it creates from a pattern, and two for each conference. Null while no SIP channel
+ * after the absence is recorded. `channels`: all known ones around the absence; `others`: nodes of the site's other engines.
  */
 export function lostIn(
   absence: Absence,
-  channels: Iterable<string>,
+  channels: Channels,
   others: readonly string[],
 ): readonly LostChannels[] | null {
   // After a failover the leading node has another name, and its engine numbers channels anew.
-  const lost = [...Map.groupBy(new Set(channels), nodeOf)]
+  const lost = [...Map.groupBy(channels, ([id]) => nodeOf(id))]
     .filter(([node]) => concerns(absence, node, others))
     .map(([node, own]) => lostAt(absence, node, own))
     .filter((one) => one !== null);
   return lost.length === 0 ? null : lost.flat();
 }
 /** Unrecorded channels among those of the engine of one node. */
-function lostAt(absence: Absence, node: string, channels: Iterable<string>): readonly LostChannels[] | null {
+function lostAt(
+  absence: Absence,
+  node: string,
+  channels: Iterable<readonly [string, number | null]>,
+): readonly LostChannels[] | null {
   const known = new Map<number, number>();
-  const chosen: number[] = [];
-  for (const id of channels) {
-    const [, seconds, serial] = CHANNEL.exec(id) ?? [];
-    if (seconds !== undefined) known.set(Number(serial), Number(seconds) * 1000);
-    const [, second] = CHOSEN.exec(id) ?? [];
-    if (second !== undefined) chosen.push(Number(second) * 1000);
+  const unknown: number[] = [];
+  for (const [id, serial] of channels) {
+    const second = CHANNEL.exec(id)?.[1];
+    if (second === undefined || serial === NO_SIP) continue;
+    const at = Number(second) * 1000;
+    if (serial === null) unknown.push(at);
+    else known.set(serial, Math.max(known.get(serial) ?? at, at));
   }
   const serials = [...known].sort((a, b) => a[0] - b[0]);
   if (!serials.some(([, at]) => at >= absence.to - 1000)) return null;
@@ -183,33 +195,16 @@ function lostAt(absence: Absence, node: string, channels: Iterable<string>): rea
     const missing = serial - before[0] - 1;
     const outside = at + 1000 <= absence.from || before[1] > absence.to || at < before[1];
     if (missing === 0 || outside) return [];
-    // The clocks of service and engine differ slightly.
-    const ours = chosen.filter((second) => second >= before[1] - 1000 && second <= at + 1000).length;
+    // A channel has its number a moment before its second.
+    const ours = unknown.filter((second) => second >= before[1] - 1000 && second <= at + 1000).length;
     return missing > ours ? [{ node, from: before[1], to: at + 1000, channels: missing - ours }] : [];
   });
-}
-/**
- * The part of `missing` that the channels of test calls do not explain. A test call of another day is next to a number
- * that `channels` does not contain, so it may only make a gap smaller.
- */
-export function unexplainedBy(
-  tests: readonly string[],
-  absence: Absence,
-  channels: readonly string[],
-  missing: readonly LostChannels[],
-  others: readonly string[],
-): readonly LostChannels[] {
-  if (missing.length === 0) return missing;
-  const left = lostIn(absence, [...channels, ...tests], others) ?? [];
-  return left.filter((one) =>
-    missing.some((gap) => gap.node === one.node && gap.from <= one.from && one.to <= gap.to),
-  );
 }
 
 /** Storage time of a test call's channel; except at idle sites, an absence is compared sooner. */
 const KEEP_MS = 7 * 86_400_000;
 
-/** Stores channels of the service's test calls: they are in no call record, but the engine numbers them. Idempotent. */
+/** Stores the SIP channels of test calls: they are in no call record, but the engine numbers them. Idempotent. */
 export async function keepTestChannels(
   db: Kysely<Tables>,
   channels: readonly string[],
@@ -234,22 +229,56 @@ export async function testChannels(db: Kysely<Tables>): Promise<readonly string[
   return rows.map((row) => row.channel);
 }
 
-const AROUND_US = 3_600_000_000;
-/** Channels of the conversations in the call records around an absence. */
-async function channelsAround(db: Kysely<Tables>, { from, to }: Absence): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('history_channels')
+const AROUND_MS = 3_600_000;
+const PACKS_AT_ONCE = 100;
+const recordedChannels = (db: Kysely<Tables>) =>
+  db.selectFrom('history_channels').select(['history_channels.channel', 'history_channels.sip_serial']);
+/** Channels of the conversations in the call records with a record in the interval or an hour around it. */
+async function channelsIn(db: Kysely<Tables>, from: number, to?: number): Promise<Channels> {
+  let query = recordedChannels(db)
     .innerJoin('history_calls', 'history_calls.call', 'history_channels.call')
     .innerJoin('history_conversations', 'history_conversations.root', 'history_calls.root')
-    .select('history_channels.channel')
-    .where('history_conversations.last_us', '>=', from * 1000 - AROUND_US)
-    .where('history_conversations.last_us', '<=', to * 1000 + AROUND_US)
-    .execute();
-  return rows.map((row) => row.channel);
+    .where('history_conversations.last_us', '>=', (from - AROUND_MS) * 1000);
+  if (to !== undefined) query = query.where('history_conversations.last_us', '<=', (to + AROUND_MS) * 1000);
+  return byId(await query.execute());
 }
+/** A channel in two calls has its number in one of its rows. */
+const byId = (rows: readonly { readonly channel: string; readonly sip_serial: number | null }[]): Channels =>
+  new Map(
+    rows
+      .toSorted((a, b) => Number(a.sip_serial !== null) - Number(b.sip_serial !== null))
+      .map((row) => [row.channel, row.sip_serial]),
+  );
+/** The channels of the journal, with their numbers from the call records. */
+async function channelsOf(db: Kysely<Tables>, legs: readonly string[]): Promise<Channels> {
+  const rows = await inChunks(legs, (some) =>
+    recordedChannels(db).where('history_channels.channel', 'in', some).execute(),
+  );
+  return new Map([...legs.map((id) => [id, null] as const), ...byId(rows)]);
+}
+/** Channels of the conversations whose call records are packed, with a record since a time. */
+async function packedChannels(db: Kysely<Tables>, from: number): Promise<Channels> {
+  const rows = await db
+    .selectFrom('history_conversations')
+    .select('root')
+    .where('built', '=', BUILT.packed)
+    .where('last_us', '>=', from * 1000)
+    .execute();
+  const found = new Map<string, number | null>();
+  for (let i = 0; i < rows.length; i += PACKS_AT_ONCE) {
+    const roots = rows.slice(i, i + PACKS_AT_ONCE).map(({ root }) => root);
+    for (const { channel, sip_serial } of [...(await recordsOf(db, roots)).values()].flat())
+      if (sip_serial !== undefined) found.set(channel, sip_serial ?? NO_SIP);
+      else if (!found.has(channel)) found.set(channel, null);
+  }
+  return found;
+}
+/** Channels that began up to a time. Of two that begin at once, the engine may write the record of either first. */
+const begunBy = (until: number, channels: Channels): Channels =>
+  new Map([...channels].filter(([id]) => Number(CHANNEL.exec(id)?.[1]) * 1000 <= until));
 /**
- * Gaps of an absence; null until a later channel is known. `legs`: channels of the journal; `tests`: of test calls;
- * `others`: nodes of the site's other engines.
+ * Gaps of an absence; null until a later channel is recorded. `legs`: channels of the journal; `tests`: of test calls;
+ * `others`: nodes of the site's other engines; `until`: time until which the call records are complete, in ms.
  */
 export async function gapsOf(
   db: Kysely<Tables>,
@@ -257,9 +286,19 @@ export async function gapsOf(
   legs: Iterable<string>,
   tests: () => Promise<readonly string[]>,
   others: readonly string[],
+  until: number,
 ): Promise<readonly LostChannels[] | null> {
-  const around = [...(await channelsAround(db, absence)), ...legs];
-  const missing = lostIn(absence, around, others);
+  const around = await channelsIn(db, absence.from, absence.to);
+  const unread = [...legs].filter((id) => !around.has(id));
+  const known = begunBy(until, new Map([...around, ...(await channelsOf(db, unread))]));
+  const missing = lostIn(absence, known, others);
   if (missing === null || missing.length === 0) return missing;
-  return unexplainedBy(await tests(), absence, around, missing, others);
+  // Beside a call of many hours, at an idle site or after days of absence, a gap is longer than what was read.
+  const from = Math.min(...missing.map((gap) => gap.from));
+  const tested = (await tests()).map((id) => [id, null] as const);
+  const longer = new Map([...tested, ...(await packedChannels(db, from)), ...(await channelsIn(db, from))]);
+  const left = lostIn(absence, new Map([...begunBy(until, longer), ...known]), others) ?? [];
+  return left.filter((one) =>
+    missing.some((gap) => gap.node === one.node && gap.from <= one.from && one.to <= gap.to),
+  );
 }

@@ -303,11 +303,12 @@ export class Prover {
 
   async #proveAbsences(untilOf: (node?: string) => number): Promise<boolean> {
     let news = false;
-    // Read once, and only where numbers are missing: an idle site has thousands of test calls.
+    // Read once, and only where numbers are missing.
     let read: Promise<readonly string[]> | undefined;
     const tests = (): Promise<readonly string[]> => (read ??= testChannels(this.#db));
     for (const absence of this.#open.filter((a) => a.to <= untilOf(a.node))) {
-      const gaps = await gapsOf(this.#db, absence, this.#legs.keys(), tests, this.#others);
+      const until = untilOf(absence.node);
+      const gaps = await gapsOf(this.#db, absence, this.#legs.keys(), tests, this.#others, until);
       if (gaps === null) continue;
       for (const { node, from, to, channels } of gaps) {
         const data = { node, from: rfc3339(from), to: rfc3339(to), channels };

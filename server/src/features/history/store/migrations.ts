@@ -121,4 +121,12 @@ export const migrations: readonly Migration[] = [
         .where(isLong)
         .execute(),
   },
+  {
+    id: '0220-history-sip-serials',
+    async up(db) {
+      await db.schema.alterTable('history_channels').addColumn('sip_serial', 'bigint').execute();
+      // Most of its channels have no SIP.
+      await sql`delete from history_test_channels`.execute(db);
+    },
+  },
 ];

@@ -9,10 +9,14 @@ interface LooseRow {
   call: string;
   records: Uint8Array;
 }
+/** `sip_serial` of a channel without SIP. */
+export const NO_SIP = -1;
 /** One channel in one call; a channel in two calls joins them into one conversation. */
-interface ChannelRow {
+export interface ChannelRow {
   channel: string;
   call: string;
+  /** Its number as of the call record; null if no record of this call has its start. */
+  sip_serial: number | null;
 }
 interface CallRow {
   call: string;
@@ -169,7 +173,7 @@ export interface Tables {
   conversation_wrap_ups: WrapUpRow;
   conversation_quality: QualityRow;
   history_findings: FindingRow;
-  /** Channels of the service's test calls (proof/gaps.ts). */
+  /** SIP channels of the service's test calls (proof/gaps.ts). */
   history_test_channels: { channel: string; at_ms: number };
   history_loose: LooseRow;
   /** Call records of conversations without a new one for 48 hours: a JSON array, compressed. */
