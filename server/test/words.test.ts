@@ -37,6 +37,7 @@ for (const [language, { details }] of Object.entries(WORDS)) {
     assert.deepEqual(
       missing.map(([key, at]) => `${at} ${key}`),
       [],
+      `add these texts to server/src/core/words/${language}-config.ts, -features.ts or -requests.ts`,
     );
     for (const [key, words] of Object.entries(details)) assert.deepEqual(placesOf(words), placesOf(key), key);
   });

@@ -24,7 +24,11 @@ test('words - every language has each area, each key in the forms that it counts
   for (const file of files) assert.ok(typed.includes(`locales/en/${file}`), `${file} is not in locales.ts`);
   const wrong: string[] = [];
   for (const language of languages) {
-    assert.deepEqual((await readdir(path.join(LOCALES, language))).toSorted(), files, language);
+    assert.deepEqual(
+      (await readdir(path.join(LOCALES, language))).toSorted(),
+      files,
+      `console/locales/${language} has the files of console/locales/en`,
+    );
     const forms = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
     for (const file of files) {
       const en = await wordsOf('en', file);
