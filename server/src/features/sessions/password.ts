@@ -33,10 +33,11 @@ export const createKdfQueue = (
   new Queue({
     places,
     most_waiting,
-    refusal: () =>
-      new ServiceError('overloaded', 'too many sign-ins at once; try again in a moment', {
-        retry_after_seconds: RETRY_SECONDS,
-      }),
+    refusal: overloaded,
+  });
+export const overloaded = (): ServiceError =>
+  new ServiceError('overloaded', 'too many sign-ins at once; try again in a moment', {
+    retry_after_seconds: RETRY_SECONDS,
   });
 function threadPoolSize(): number {
   const size = Number(process.env['UV_THREADPOOL_SIZE']);

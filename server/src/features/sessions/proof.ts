@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Queue } from '../../core/queue.ts';
 import { verifyPassword } from './password.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
 import type { Person } from '../../ports/directory.ts';
@@ -13,6 +14,8 @@ import type { Attempt, Known } from './throttle.ts';
 
 export interface ProofOptions extends Common<'audit' | 'clock' | 'directory' | 'log'> {
   readonly store: SessionStore;
+  /** Bounds the reads before a sender has proven anything. */
+  readonly reads: Queue;
   readonly otp: Otp;
   readonly devices: KnownDevices;
   readonly person: (id: number) => Person | undefined;
@@ -110,7 +113,7 @@ function byCode(
 }
 
 export function createProof(options: ProofOptions): Proof {
-  const { store, otp, devices, clock, directory, person, audit, log } = options;
+  const { store, reads, otp, devices, clock, directory, person, audit, log } = options;
   const throttle = createThrottle(clock);
 
   /** A wrong guess is answered even if the audit fails. */
@@ -188,9 +191,15 @@ export function createProof(options: ProofOptions): Proof {
       const who = directory.byExtension(name) ?? directory.byUsername(name);
       const account =
         who === undefined ? `name:${hash('sha256', name.toLowerCase(), 'base64url')}` : accountOf(who.id);
-      const phc = who === undefined ? null : await store.password(who.id);
       const device = who === undefined ? null : devices.idOf(who.id, claim.device);
-      const network = who !== undefined && device === null && (await store.signedInFrom(who.id, ip));
+      const { phc, network } = await reads.run(async () =>
+        who === undefined
+          ? { phc: null, network: false }
+          : {
+              phc: await store.password(who.id),
+              network: device === null && (await store.signedInFrom(who.id, ip)),
+            },
+      );
       const failure = await attempted(account, ip, { device, network }, (attempt) =>
         judgeSignIn(attempt, who, phc, claim),
       );

@@ -3,7 +3,8 @@ import type { PersonLevel } from '@offhook/contract/ids.ts';
 import type { Transaction } from 'kysely';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { hashPassword, isOutdated, verifyPassword } from './password.ts';
+import { Queue } from '../../core/queue.ts';
+import { hashPassword, isOutdated, overloaded, verifyPassword } from './password.ts';
 import type { PasswordCost } from './password.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -92,6 +93,9 @@ export interface DeviceRow {
   readonly expires_at: number;
 }
 
+/** Reads of the database at once for requests without a proven sender: a flood of them leaves its other connections to others. */
+const UNPROVEN_READS = { places: 4, most_waiting: 256 };
+
 /** Sign-in, sessions and their tokens. */
 export class Sessions implements Authenticator {
   /** Second factor of the caller. */
@@ -126,7 +130,9 @@ export class Sessions implements Authenticator {
   private constructor(options: SessionsOptions, store: SessionStore, otp: Otp) {
     const { clock, directory, audit, config, sipKey } = options;
     const log = options.log.child({ part: 'sessions' });
-    const cache = new SessionCache((tokenHash) => store.token(tokenHash));
+    const reads = new Queue({ ...UNPROVEN_READS, refusal: overloaded });
+    // Clients that come back after a restart are never refused.
+    const cache = new SessionCache((tokenHash) => reads.run(() => store.token(tokenHash), { urgent: true }));
     const person = personById(directory);
     const idleMs = config.sessionIdleSeconds * 1000;
     this.#clock = clock;
@@ -154,6 +160,7 @@ export class Sessions implements Authenticator {
     this.#knownDevices = createKnownDevices(sipKey);
     this.#proof = createProof({
       store,
+      reads,
       otp,
       devices: this.#knownDevices,
       clock,

@@ -562,6 +562,22 @@ test('sessions - old ones are deleted 30 days after their end', async () => {
     .execute();
   assert.equal(tokens.length, 0);
 });
+// Over PostgreSQL (conformance/postgres-site.test.ts) each read takes one of a few connections.
+test('sessions - thousands of unknown tokens and sign-ins at once keep no other request from the database', async () => {
+  const { token } = await login('1003');
+  const person = (await site.sessions.authenticate(token))!.person_id;
+  const flood = Promise.allSettled(
+    Array.from({ length: 6_000 }, (_, i) =>
+      i % 2 === 0
+        ? site.sessions.authenticate(`unknown-${i}`)
+        : site.sessions.login({ name: '1004', password: 'wrong password', ip: `10.${i >> 8}.${i & 255}.1` }),
+    ),
+  );
+  for (let i = 0; i < 50; i += 1) assert.ok((await site.sessions.devices(person)).length > 0);
+  const refusals = (await flood).flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+  for (const reason of refusals)
+    assert.ok(reason instanceof ServiceError && reason.code !== 'store_unavailable', String(reason));
+});
 test('login reply - the body real clients decode, with the addresses they reach us by', async () => {
   site.directory.put(
     personFixture(8, '1008', 'hal', 'agent', {
