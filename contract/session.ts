@@ -117,6 +117,8 @@ export const CodeSignIn = z.strictObject({
   device_name: text(128).nullish(),
   platform: text(64).nullish(),
 });
+/** Body of `POST /api/auth/company-logout`; as OpenID Connect Back-Channel Logout 1.0 requires, other fields are ignored. */
+export const CompanyLogout = z.object({ logout_token: text(8192).min(1) });
 /** Body of `POST /api/v1/session/password`. */
 export const PasswordChange = z.strictObject({
   current_password: Password,

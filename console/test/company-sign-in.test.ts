@@ -31,6 +31,7 @@ describe('company sign-in', () => {
   }));
   const browser = useBrowser();
   before(() => {
+    provider.logoutAt = `${site().base}/api/auth/company-logout`;
     provider.callback = `${site().base}/sign-in/company/callback`;
     provider.accounts.set('admin', { email: 'defne@example.com' });
     provider.accounts.set('stranger', { email: 'stranger@example.com' });
@@ -90,5 +91,17 @@ describe('company sign-in', () => {
     await (await reopening).waitForEvent('close');
     await until('the page goes on', async () => (await ended.count()) === 0);
     await page.locator('pre').waitFor();
+  });
+
+  test('company sign-in - signing out at the provider ends the session of the page at once', async () => {
+    const page = await opened('/admin/api-keys');
+    await page.getByRole('link', { name: 'Sign in with Example AG' }).click();
+    await signInAt(page, 'admin');
+    await page.getByRole('button', { name: 'New API key' }).first().waitFor();
+    const elsewhere = await page.context().newPage();
+    await elsewhere.goto(`${provider.issuer}/session/end`);
+    await elsewhere.getByRole('button', { name: 'Yes, sign me out' }).click();
+    await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+    assert.equal(provider.logouts.at(-1), 'ok');
   });
 });

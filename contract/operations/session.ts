@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   CodeSignIn,
+  CompanyLogout,
   DeviceSessions,
   Done,
   LoginReply,
@@ -83,6 +84,23 @@ export const signIn = area('sessions', {
     reply: Done,
     errors: ['store_unavailable'],
     summary: 'End this session',
+  },
+});
+/** For the OpenID provider of the company alone, so the client has no method. */
+export const company = area('sessions', {
+  logout: {
+    method: 'POST',
+    path: '/api/auth/company-logout',
+    audit: 'session.ended',
+    level: 'public',
+    body: CompanyLogout,
+    takes: 'form',
+    bodyBytes: 16_384,
+    reply: Done,
+    errors: ['invalid_request', 'not_found', 'too_many_requests', 'overloaded', 'store_unavailable'],
+    summary: 'End sessions for the OpenID provider of the company',
+    description:
+      'The provider sends it, by OpenID Connect Back-Channel Logout 1.0. A token with `sid` ends the sessions that this session of the provider opened; one without it ends all that the account `sub` opened. A token counts once.',
   },
 });
 export const session = area('sessions', {

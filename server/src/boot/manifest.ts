@@ -39,6 +39,7 @@ import { pushOperations } from '../features/push/operations.ts';
 import { queueOperations } from '../features/queues/operations.ts';
 import { recordingOperations } from '../features/recordings/operations.ts';
 import { selfServiceOperations } from '../features/self-service/operations.ts';
+import { companyOperations } from '../features/sessions/company/logout.ts';
 import { OpenIdProvider } from '../features/sessions/company/provider.ts';
 import { companyRoutes } from '../features/sessions/company/routes.ts';
 import { sessionOperations } from '../features/sessions/operations.ts';
@@ -119,6 +120,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
     secret: siteSecret(parts.sipKey, 'turn'),
     now: () => clock.now(),
   };
+  const provider = companyProvider(config, clock);
   return [
     {
       name: 'front-door',
@@ -139,17 +141,11 @@ export function manifestOf(parts: Features): readonly Feature[] {
     {
       name: 'sessions',
       routes(app) {
-        const {
-          oidcIssuer: issuer,
-          oidcClientId: client_id,
-          oidcClientSecret: client_secret,
-          oidcClaim: claim,
-        } = config;
-        if (issuer === '') return;
+        if (provider === null) return;
         companyRoutes(app, {
           ...parts.common,
           sessions,
-          provider: new OpenIdProvider({ issuer, client_id, client_secret, claim }, clock),
+          provider,
           key: Buffer.from(siteSecret(parts.sipKey, 'company'), 'base64url'),
           sessionSeconds: config.sessionAbsoluteSeconds,
         });
@@ -162,7 +158,12 @@ export function manifestOf(parts: Features): readonly Feature[] {
           turn: signer,
           pushConfig: () => push.services.config(),
         });
-        return [signIn, session, peopleOperations(sessions.others, sessions.codes)];
+        return [
+          signIn,
+          session,
+          peopleOperations(sessions.others, sessions.codes),
+          companyOperations({ clock, log, provider, logouts: sessions.companyLogouts }),
+        ];
       },
     },
     {
@@ -359,4 +360,16 @@ export function manifestOf(parts: Features): readonly Feature[] {
       close: () => connectors.close(),
     },
   ];
+}
+/** Null at a site without one. */
+function companyProvider(
+  {
+    oidcIssuer: issuer,
+    oidcClientId: client_id,
+    oidcClientSecret: client_secret,
+    oidcClaim: claim,
+  }: Features['config'],
+  clock: Features['clock'],
+): OpenIdProvider | null {
+  return issuer === '' ? null : new OpenIdProvider({ issuer, client_id, client_secret, claim }, clock);
 }

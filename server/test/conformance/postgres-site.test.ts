@@ -3,6 +3,8 @@ import { usePostgresStores } from '../support/postgres-stores.ts';
 
 await usePostgresStores();
 
+// First: the programs of its provider take a while to load, in which earlier tests could already end.
+await import('../../src/features/sessions/company/logout.test.ts');
 await import('../../src/features/sessions/sessions.test.ts');
 await import('../../src/features/sessions/people.test.ts');
 await import('../../src/features/sessions/personal-data.test.ts');

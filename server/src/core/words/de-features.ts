@@ -13,6 +13,12 @@ export const features: Readonly<Record<string, string>> = {
   '{0} leads the site, and no standby can take it':
     '{0} führt die Anlage, und keine Bereitschaft kann sie übernehmen',
   '{0} is not being drained': '{0} wird nicht geleert',
+  'logout_token: not a logout token of the provider for this site, expired, or received before':
+    'logout_token: kein Abmelde-Token des Anbieters für diesen Dienst, abgelaufen oder schon empfangen',
+  'too many refused logouts; wait a moment': 'zu viele abgelehnte Abmeldungen; warten Sie einen Moment',
+  'too many logouts at once; try again shortly':
+    'zu viele Abmeldungen auf einmal; versuchen Sie es gleich noch einmal',
+  'this site has no sign-in with the company account': 'hier gibt es keine Anmeldung mit dem Firmenkonto',
   'this code is unknown, was used, or has expired':
     'dieser Code ist unbekannt, schon benutzt oder abgelaufen',
   'too many codes are open; try again in two minutes':

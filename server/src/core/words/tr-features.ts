@@ -12,6 +12,12 @@ export const features: Readonly<Record<string, string>> = {
     '{0} kendi kişilerine sahip: hizmeti durdurulduğunda telefonları olmaz',
   '{0} leads the site, and no standby can take it': 'siteyi {0} yönetiyor ve yönetebilecek bir yedek yok',
   '{0} is not being drained': '{0} boşaltılmıyor',
+  'logout_token: not a logout token of the provider for this site, expired, or received before':
+    'logout_token: sağlayıcının bu hizmet için bir oturum kapatma belirteci değil, süresi dolmuş ya da daha önce alınmış',
+  'too many refused logouts; wait a moment': 'çok fazla reddedilen oturum kapatma; biraz bekleyin',
+  'too many logouts at once; try again shortly':
+    'aynı anda çok fazla oturum kapatma; birazdan yeniden deneyin',
+  'this site has no sign-in with the company account': 'burada şirket hesabıyla oturum açma yok',
   'this code is unknown, was used, or has expired': 'bu kod bilinmiyor, kullanılmış ya da süresi dolmuş',
   'too many codes are open; try again in two minutes':
     'çok fazla açık kod var; iki dakika sonra yeniden deneyin',

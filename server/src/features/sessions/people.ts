@@ -102,7 +102,7 @@ export function createSignIns(deps: {
       const who = find(extension);
       const which = session === null ? { person_id: who.id } : { person_id: who.id, id: session };
       const ids = await store.end(which, 'ended', clock.now(), async (trx, all) => {
-        for (const id of all) {
+        for (const { id } of all) {
           await audit.recordIn(trx, line(actor, 'session.ended', who, { session: id }));
         }
       });

@@ -46,6 +46,8 @@ test('sessions - personal data: an export has the sessions of the present holder
     ends_at: new Date(Date.parse(at) + 2_592_000_000).toISOString(),
     ended_at: null,
     ended_by: null,
+    company_sub: null,
+    company_sid: null,
   };
   const used = new Date(Date.parse(at) + 90_000).toISOString();
   assert.deepEqual(items, [

@@ -33,6 +33,7 @@ export function personalDataOf(deps: {
     async *collect(subject) {
       for (const row of await store.allOf((await about(subject)).slice(0, 1))) {
         const { device_name, platform, address, created_at, last_used_at, ends_at, ended_at, ended_by } = row;
+        const { company_sub, company_sid } = row;
         yield {
           kind: 'session',
           value: {
@@ -44,6 +45,8 @@ export function personalDataOf(deps: {
             ends_at: rfc3339(ends_at),
             ended_at: rfc3339OrNull(ended_at),
             ended_by,
+            company_sub,
+            company_sid,
           },
         };
       }

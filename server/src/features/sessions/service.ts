@@ -15,6 +15,8 @@ import type { PersonalData } from '../../ports/privacy.ts';
 import type { SipCredentials } from '../../ports/sip.ts';
 import { SessionCache } from './cache.ts';
 import type { Live } from './cache.ts';
+import { createCompanyLogouts } from './company-logouts.ts';
+import type { CompanyLogouts } from './company-logouts.ts';
 import { createConfirmation } from './confirmation.ts';
 import type { Confirmation } from './confirmation.ts';
 import { createKnownDevices } from './devices.ts';
@@ -32,7 +34,7 @@ import { SignInCodes } from './sign-in-codes.ts';
 import { createSessionSip } from './sip.ts';
 import type { SessionSip } from './sip.ts';
 import { SessionStore } from './store.ts';
-import type { NewPassword, NewSession, SessionRow, SessionTables } from './store.ts';
+import type { CompanyAccount, NewPassword, NewSession, SessionRow, SessionTables } from './store.ts';
 import { Tokens, hashOf, newToken } from './tokens.ts';
 import { Upkeep } from './upkeep.ts';
 
@@ -59,6 +61,7 @@ export interface LoginInput extends Claim {
 }
 /** `replaces`: the session that the browser had, which ends. */
 export interface CompanySignIn extends Pick<LoginInput, 'device_name' | 'platform' | 'ip' | 'device'> {
+  readonly account: CompanyAccount;
   readonly fresh: boolean;
   readonly replaces: number | null;
 }
@@ -80,6 +83,7 @@ export type EndReason =
   | 'password_changed'
   | 'disabled'
   | 'replaced'
+  | 'company_logout'
   | 'crowded'
   | 'idle'
   | 'replayed';
@@ -105,6 +109,8 @@ export class Sessions implements Authenticator {
   readonly codes: SignInCodes;
   /** Sign-ins of other people, for administrators. */
   readonly others: SignIns;
+  /** Logouts of the company's provider. */
+  readonly companyLogouts: CompanyLogouts;
   /** Credentials with which the relay checks phones. */
   readonly sip: SipCredentials;
   readonly #clock: Clock;
@@ -182,6 +188,13 @@ export class Sessions implements Authenticator {
       devices: (personId) => this.devices(personId),
       ended: (ids, reason) => this.#ended(ids, reason),
     });
+    this.companyLogouts = createCompanyLogouts({
+      store,
+      audit,
+      clock,
+      person,
+      ended: (ids) => this.#ended(ids, 'company_logout'),
+    });
     this.#stopDirectory = directory.onChange(() => {
       const ids = this.#disabled;
       this.#disabled = [];
@@ -220,8 +233,11 @@ export class Sessions implements Authenticator {
    * Signs in a person whom the company's provider has identified. `fresh`: the person has just signed in there, which confirms the
    * session. Throws `account_disabled`, `store_unavailable`.
    */
-  async loginByCompany(who: Person, { fresh, replaces, ...device }: CompanySignIn): Promise<Issued> {
-    const issued = await this.#open(who, null, device);
+  async loginByCompany(
+    who: Person,
+    { account: company, fresh, replaces, ...device }: CompanySignIn,
+  ): Promise<Issued> {
+    const issued = await this.#open(who, null, { ...device, company });
     if (fresh) this.confirmation.opened(issued.session_id);
     await this.#recordLogin(issued, device, { by: 'company' });
     if (replaces !== null) await this.#replaced(replaces);
@@ -454,7 +470,8 @@ export class Sessions implements Authenticator {
   async #open(
     who: Person,
     proven: string | null,
-    device: Pick<LoginInput, 'device_name' | 'platform' | 'ip' | 'device'> & Pick<NewSession, 'by_session'>,
+    device: Pick<LoginInput, 'device_name' | 'platform' | 'ip' | 'device'> &
+      Pick<NewSession, 'by_session' | 'company'>,
   ): Promise<Issued> {
     const token = newToken();
     const at = this.#clock.now();
@@ -468,6 +485,7 @@ export class Sessions implements Authenticator {
       hash: hashOf(token),
       proven,
       by_session: device.by_session,
+      company: device.company,
     };
     const { id, crowded } = await this.#store.add(session);
     this.#ended(crowded, 'crowded');

@@ -4,6 +4,7 @@ import { ServiceError } from '../../core/errors.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 import { networkOf } from '../../core/networks.ts';
 import type { Changes } from './cache.ts';
+import { hashOf } from './tokens.ts';
 
 export interface SessionTables {
   sessions: {
@@ -19,7 +20,13 @@ export interface SessionTables {
     ends_at: number;
     ended_at: number | null;
     ended_by: string | null;
+    /** Account at the company's provider (`sub`) by which the session began; null for a session that began otherwise. */
+    company_sub: string | null;
+    /** Session of the provider (`sid`) that opened this one; null where the provider names none. */
+    company_sid: string | null;
   };
+  /** Logouts of the provider that were carried out, while their tokens could be sent again. */
+  company_logouts: { id: string; until: number };
   session_tokens: {
     /** SHA-256 of the token, base64url. */
     hash: string;
@@ -48,7 +55,19 @@ export interface NewSession {
   readonly proven: string | null;
   /** Session whose code opens this one; no session is opened if it has ended. */
   readonly by_session?: number | undefined;
+  /** Account at the company's provider that was proven. */
+  readonly company?: CompanyAccount | undefined;
 }
+export interface CompanyAccount {
+  readonly sub: string;
+  readonly sid: string | null;
+}
+/** A session of the provider, all sessions of an account there, or one session of one account. */
+export type CompanyLogout =
+  | { readonly sub: string; readonly sid?: string | undefined }
+  | { readonly sid: string; readonly sub?: string | undefined };
+/** A session that a statement ended. */
+export type EndedSession = Pick<SessionRow, 'id' | 'person_id'>;
 
 export interface NewPassword {
   /** Stored hash of the password that was proven; nothing changes if it has changed since. */
@@ -76,6 +95,16 @@ export const migrations: readonly Migration[] = [
         person_id integer primary key, password text not null, changed_at integer not null)`;
     },
   },
+  {
+    id: '0110-company-logout',
+    async up(db) {
+      await db.schema.alterTable('sessions').addColumn('company_sub', 'text').execute();
+      await db.schema.alterTable('sessions').addColumn('company_sid', 'text').execute();
+      await createIndex(db.schema)`sessions_company_sub on sessions (company_sub)`;
+      await createIndex(db.schema)`sessions_company_sid on sessions (company_sid)`;
+      await createTable(db.schema)`company_logouts (id text primary key, until integer not null)`;
+    },
+  },
 ];
 const MAX_TOKENS = 8;
 const MAX_SESSIONS = 100;
@@ -94,17 +123,26 @@ async function checkProven(trx: Kysely<SessionTables>, personId: number, proven:
     throw new ServiceError('invalid_credentials', 'the password was changed meanwhile');
   }
 }
-/** Throws `sign_in_code_invalid` if the session that created the code has ended. */
-async function checkCreator(trx: Kysely<SessionTables>, id: number, at: number): Promise<void> {
+/**
+ * Throws `sign_in_code_invalid` if the session that created the code has ended. A logout of all sessions of its account ends the
+ * new one of the same person too; one of the creator's browser alone does not.
+ */
+async function companyOfCreator(
+  trx: Kysely<SessionTables>,
+  { person_id, at }: NewSession,
+  id: number,
+): Promise<CompanyAccount | undefined> {
   const live = await trx
     .selectFrom('sessions')
-    .select('id')
+    .select(['person_id', 'company_sub'])
     .where('id', '=', id)
     .where('ended_at', 'is', null)
     .where('ends_at', '>', at)
     .executeTakeFirst();
   if (live === undefined)
     throw new ServiceError('sign_in_code_invalid', 'this code is unknown, was used, or has expired');
+  const { company_sub: sub } = live;
+  return sub === null || live.person_id !== person_id ? undefined : { sub, sid: null };
 }
 /** Deletes the older ended sessions of a program that signs in for each request. */
 async function dropEnded(trx: Kysely<SessionTables>, personId: number): Promise<void> {
@@ -188,7 +226,10 @@ export class SessionStore {
   add(session: NewSession): Promise<{ id: number; crowded: number[] }> {
     return this.#store.transaction<SessionTables, { id: number; crowded: number[] }>(async (trx) => {
       if (session.proven !== null) await checkProven(trx, session.person_id, session.proven);
-      if (session.by_session !== undefined) await checkCreator(trx, session.by_session, session.at);
+      const company =
+        session.by_session === undefined
+          ? session.company
+          : await companyOfCreator(trx, session, session.by_session);
       const { id } = await trx
         .insertInto('sessions')
         .values({
@@ -201,6 +242,8 @@ export class SessionStore {
           ends_at: session.ends_at,
           ended_at: null,
           ended_by: null,
+          company_sub: company?.sub ?? null,
+          company_sid: company?.sid ?? null,
         })
         .returning('id')
         .executeTakeFirstOrThrow();
@@ -350,14 +393,14 @@ export class SessionStore {
   }
 
   /**
-   * Ends sessions by id, of one person, or both; resolves with the ids that were live. `note` adds its rows
-   * in the same transaction.
+   * Ends sessions by id, of one person, or both, or those of a logout of the company's provider; resolves with the ids that were
+   * live. `note` adds its rows in the same transaction.
    */
   end(
-    which: { id?: number; person_id: number } | { id: number },
+    which: { id?: number; person_id: number } | { id: number } | { company: CompanyLogout },
     why: string,
     at: number,
-    note?: (trx: Transaction<SessionTables>, ids: readonly number[]) => Promise<void>,
+    note?: (trx: Transaction<SessionTables>, ended: readonly EndedSession[]) => Promise<void>,
   ): Promise<number[]> {
     return this.#store.transaction<SessionTables, number[]>(async (trx) => {
       let query = trx
@@ -365,12 +408,34 @@ export class SessionStore {
         .set({ ended_at: at, ended_by: why })
         .where('ended_at', 'is', null)
         .where('ends_at', '>', at);
-      if (which.id !== undefined) query = query.where('id', '=', which.id);
+      if ('id' in which && which.id !== undefined) query = query.where('id', '=', which.id);
       if ('person_id' in which) query = query.where('person_id', '=', which.person_id);
-      const ids = (await query.returning('id').execute()).map((row) => row.id);
-      await note?.(trx, ids);
-      return ids;
+      if ('company' in which) {
+        const { sub, sid } = which.company;
+        if (sub !== undefined) query = query.where('company_sub', '=', sub);
+        if (sid !== undefined) query = query.where('company_sid', '=', sid);
+      }
+      const ended = await query.returning(['id', 'person_id']).execute();
+      await note?.(trx, ended);
+      return ended.map(({ id }) => id);
     });
+  }
+
+  /** Stores a logout of the provider until `until`; false where it is stored already. Deletes those that are over. */
+  static async keepLogout(
+    trx: Transaction<SessionTables>,
+    jti: string,
+    now: number,
+    until: number,
+  ): Promise<boolean> {
+    await trx.deleteFrom('company_logouts').where('until', '<', now).execute();
+    const added = await trx
+      .insertInto('company_logouts')
+      .values({ id: hashOf(jti), until })
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    return added !== undefined;
   }
 
   /** Ends all sessions of these persons in the transaction of a caller; resolves with the ids that were live. */

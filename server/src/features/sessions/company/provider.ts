@@ -1,6 +1,10 @@
 /** The OpenID provider of the company, which proves who a person is. */
+import type { JWTVerifyGetKey } from 'jose';
 import type * as Client from 'openid-client';
+import { z } from 'zod';
 import type { Clock } from '../../../ports/clock.ts';
+import type { ProviderLogout } from '../company-logouts.ts';
+import type { CompanyAccount } from '../store.ts';
 
 /** Claim that names a person: an e-mail address or a user name of the site. */
 export type NamingClaim = 'email' | 'preferred_username';
@@ -22,6 +26,7 @@ export interface Challenge {
   readonly begun: number;
 }
 export interface Identity {
+  readonly account: CompanyAccount;
   /** Value of the claim; null where the provider gives none, or does not vouch for the e-mail address. */
   readonly name: string | null;
   /** Time of the sign-in at the provider in milliseconds since 1970, if it says so. */
@@ -36,9 +41,27 @@ const SKEW_MS = 30_000;
 /** Longest sign-in; the library checks that the provider names the time of the sign-in. */
 const LONGEST_SECONDS = 600;
 
+/** A logout token older than this is refused, whatever end its provider gives it. */
+const LOGOUT_SECONDS = 600;
+const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+const Name = z.string().min(1);
+/** Claims of a logout token beside those of every signed token (OpenID Connect Back-Channel Logout 1.0, section 2.6). */
+const LogoutClaims = z
+  .object({
+    jti: Name,
+    events: z.object({ [LOGOUT_EVENT]: z.record(z.string(), z.unknown()) }),
+    // An ID token has one; it must not pass for a logout.
+    nonce: z.undefined().optional(),
+  })
+  .and(
+    z.union([z.object({ sub: Name, sid: Name.optional() }), z.object({ sid: Name, sub: Name.optional() })]),
+  );
+
 interface Known {
   readonly client: typeof Client;
   readonly config: Client.Configuration;
+  /** Keys with which the provider signs. */
+  readonly keys: JWTVerifyGetKey;
   readonly until: number;
 }
 export class OpenIdProvider {
@@ -96,9 +119,25 @@ export class OpenIdProvider {
     );
     const vouched = claim !== 'email' || isVouched;
     return {
+      account: { sub: proven.sub, sid: typeof proven['sid'] === 'string' ? proven['sid'] : null },
       name: typeof name === 'string' && name !== '' && vouched ? name : null,
       signed_in_at: proven.auth_time === undefined ? null : proven.auth_time * 1000,
     };
+  }
+  /** What a logout token of the provider ends. Throws for any other token, and if the provider's keys cannot be read. */
+  async logout(token: string): Promise<ProviderLogout> {
+    const { config, keys } = await this.#provider();
+    const { jwtVerify } = await import('jose');
+    const { issuer, id_token_signing_alg_values_supported: algorithms = ['RS256'] } = config.serverMetadata();
+    const { payload } = await jwtVerify(token, keys, {
+      issuer,
+      audience: this.#settings.client_id,
+      algorithms,
+      clockTolerance: SKEW_MS / 1000,
+      currentDate: new Date(this.#clock.now()),
+      maxTokenAge: LOGOUT_SECONDS,
+    });
+    return { ...LogoutClaims.parse(payload), until: (payload.iat! + LOGOUT_SECONDS) * 1000 + SKEW_MS };
   }
   async #provider(): Promise<Known> {
     const known = await this.#known;
@@ -128,7 +167,11 @@ export class OpenIdProvider {
         ],
       },
     );
-    return { client, config, until: this.#clock.now() + KNOWN_MS };
+    const { createRemoteJWKSet } = await import('jose');
+    const keys = createRemoteJWKSet(new URL(config.serverMetadata().jwks_uri!), {
+      timeoutDuration: TIMEOUT_SECONDS * 1000,
+    });
+    return { client, config, keys, until: this.#clock.now() + KNOWN_MS };
   }
 }
 /** True where the person has signed in at the provider since the sign-in here began. */

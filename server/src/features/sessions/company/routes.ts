@@ -90,6 +90,7 @@ export function companyRoutes(app: App, options: CompanyRoutesOptions): void {
       ip: request.ip,
       device: flow.known ?? undefined,
       ...flow.device,
+      account: identity.account,
       fresh,
       replaces: flow.session?.id ?? null,
     });
