@@ -6,7 +6,7 @@ import { startProvider, CLIENT_SECRET } from '../../server/test/support/openid-p
 import type { TestProvider } from '../../server/test/support/openid-provider.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, buildFirst, openConsole } from './rig.ts';
+import { assertAccessible, buildFirst, clientOf, openConsole } from './rig.ts';
 
 /** Fills in the pages of the provider; it asks for a consent once. */
 async function signInAt(page: Page, login: string, consents = true): Promise<void> {
@@ -103,5 +103,30 @@ describe('company sign-in', () => {
     await elsewhere.getByRole('button', { name: 'Yes, sign me out' }).click();
     await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
     assert.equal(provider.logouts.at(-1), 'ok');
+  });
+
+  test('company sign-in - listening that needs a confirmation takes the company account', async () => {
+    await (await clientOf(site(), '1001')).consoleSettings.set({ crm_link: null, confirm_supervision: true });
+    await using own = await site().phone('1001');
+    await using customer = await site().phone('1010');
+    await using agent = await site().phone('1004');
+    const page = await opened('/supervisor');
+    await page.getByRole('link', { name: 'Sign in with Example AG' }).click();
+    await signInAt(page, 'admin');
+    const call = await customer.invite('1004');
+    await (await agent.incoming()).answer();
+    await call.answered();
+    await page.getByRole('tab', { name: /^Calls/ }).click();
+    await page.getByRole('button', { name: 'Listen to Léa Fournier – José Ibáñez' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Listen' }).click();
+    const asked = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    const confirming = page.waitForEvent('popup');
+    await asked.getByRole('button', { name: 'Confirm with Example AG' }).click();
+    const window = await confirming;
+    await Promise.all([window.waitForEvent('close'), signInAt(window, 'admin', false)]);
+    const heard = await own.incoming();
+    await heard.answer();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await heard.hangup();
   });
 });

@@ -144,13 +144,15 @@ describe('supervisor page', () => {
     await (await admin()).consoleSettings.set(settings);
     await act(page, 'Léa Fournier – José Ibáñez', 'Whisper to José Ibáñez');
     await dialog.getByRole('button', { name: 'Whisper' }).click();
-    await dialog.getByLabel('Your password').fill('wrong');
+    const asked = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    await asked.getByLabel('Your password').fill('wrong');
     await page.keyboard.press('Enter');
-    await dialog.getByRole('alert').getByText('Unknown person or wrong password').waitFor();
+    await asked.getByRole('alert').getByText('Unknown person or wrong password').waitFor();
     await assertAccessible(page, 'the password');
     const password = (await site().credentials()).find((one) => one.extension === '1002')?.password ?? '';
-    await dialog.getByLabel('Your password').fill(password);
+    await asked.getByLabel('Your password').fill(password);
     await page.keyboard.press('Enter');
+    await asked.waitFor({ state: 'detached' });
     const whispered = await own.incoming();
     await whispered.answer();
     await dialog.waitFor({ state: 'detached' });

@@ -12,52 +12,10 @@ import { wordsOf } from './words.ts';
 
 const t = wordsOf('app');
 
-export interface Proof {
-  readonly password: string;
-  readonly otp: string;
-}
-/** Fields that confirm the session; `asks` lists what the service requires. */
-export function ProofFields({
-  asks,
-  proof,
-  onChange,
-}: {
-  readonly asks: { readonly password: boolean; readonly otp: boolean };
-  readonly proof: Proof;
-  readonly onChange: (proof: Proof) => void;
-}): ReactNode {
-  return (
-    <>
-      {asks.password && (
-        <PasswordInput
-          label={t('confirm_password')}
-          description={t('confirm_hint')}
-          autoComplete="current-password"
-          value={proof.password}
-          onChange={(event) => onChange({ ...proof, password: event.currentTarget.value })}
-          autoFocus
-          data-autofocus
-          required
-        />
-      )}
-      {asks.otp && (
-        <TextInput
-          label={t('otp')}
-          autoComplete="one-time-code"
-          inputMode="numeric"
-          value={proof.otp}
-          onChange={(event) => onChange({ ...proof, otp: event.currentTarget.value })}
-          autoFocus
-          required
-        />
-      )}
-    </>
-  );
-}
 function ConfirmForm({ asking }: { readonly asking: Asking }): ReactNode {
   const client = useClient();
   const [asksOtp, setAsksOtp] = useState(false);
-  const [proof, setProof] = useState<Proof>({ password: '', otp: '' });
+  const [proof, setProof] = useState({ password: '', otp: '' });
   const [error, setError] = useState<unknown>(null);
   const go = useOnce({
     mutationFn: () => client.session.confirm(proof.password, proof.otp === '' ? undefined : proof.otp.trim()),
@@ -79,7 +37,27 @@ function ConfirmForm({ asking }: { readonly asking: Asking }): ReactNode {
     <form onSubmit={submit}>
       <Stack>
         <Text>{t('confirm_text')}</Text>
-        <ProofFields asks={{ password: true, otp: asksOtp }} proof={proof} onChange={setProof} />
+        <PasswordInput
+          label={t('confirm_password')}
+          description={t('confirm_hint')}
+          autoComplete="current-password"
+          value={proof.password}
+          onChange={(event) => setProof({ ...proof, password: event.currentTarget.value })}
+          autoFocus
+          data-autofocus
+          required
+        />
+        {asksOtp && (
+          <TextInput
+            label={t('otp')}
+            autoComplete="one-time-code"
+            inputMode="numeric"
+            value={proof.otp}
+            onChange={(event) => setProof({ ...proof, otp: event.currentTarget.value })}
+            autoFocus
+            required
+          />
+        )}
         {error !== null && <Failure error={error} />}
         <Group justify="flex-end">
           <CompanyWindow again />

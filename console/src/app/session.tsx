@@ -33,7 +33,6 @@ const LOOK_MS = 10_000;
 const AGAIN_MS = 3_000;
 /** Limit of a change: after a network failure a browser may wait on a dead connection indefinitely. */
 const CHANGE_MS = 10_000;
-const MONITORS = /\/(?:listen|whisper|barge)$/;
 interface Session {
   readonly client: Client;
   readonly live: Live;
@@ -96,8 +95,7 @@ function createParts(onSignedOut: () => void) {
     base: location.origin,
     session: 'cookie',
     change_timeout_ms: CHANGE_MS,
-    // The form that starts monitoring asks for the password itself.
-    onConfirm: async (what) => !MONITORS.test(what) && (await asking.ask()),
+    onConfirm: () => asking.ask(),
     language,
     onSignedOut,
   });

@@ -3,8 +3,6 @@ import type { FormEvent, ReactNode } from 'react';
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { ScrollText } from 'lucide-react';
-import { OffhookError } from '@offhook/client';
-import { ProofFields } from '../app/confirm.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
@@ -14,11 +12,7 @@ import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('supervisor');
 
-const codeOf = (error: unknown): string => (error instanceof OffhookError ? error.code : '');
-/**
- * Explains the action and that it is recorded in the audit trail; asks for the password if the site requires it, and
- * continues.
- */
+/** Explains the action and that it is recorded in the audit trail. */
 export function MonitorForm({
   ask: { does, call_id, leg_id, name },
   onDone,
@@ -27,14 +21,10 @@ export function MonitorForm({
   readonly onDone: () => void;
 }): ReactNode {
   const client = useClient();
-  const [asks, setAsks] = useState({ password: false, otp: false });
-  const [proof, setProof] = useState({ password: '', otp: '' });
   const [error, setError] = useState<unknown>(null);
 
   const go = useOnce({
     async mutationFn() {
-      const { password, otp } = proof;
-      if (asks.password) await client.session.confirm(password, otp === '' ? undefined : otp.trim());
       const { operation } = await client.calls[does](call_id, leg_id === undefined ? {} : { leg_id });
       noteBegun(operation.own_call_id, does, call_id);
       return operation;
@@ -45,16 +35,7 @@ export function MonitorForm({
       if (state === 'pending') notifications.show({ color: 'teal', message: t('rings') });
       onDone();
     },
-    onError(refusal) {
-      const code = codeOf(refusal);
-      const first =
-        (code === 'confirmation_required' && !asks.password) || (code === 'otp_required' && !asks.otp);
-      setAsks({
-        password: asks.password || code === 'confirmation_required',
-        otp: asks.otp || code === 'otp_required',
-      });
-      setError(first ? null : refusal);
-    },
+    onError: setError,
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -68,7 +49,6 @@ export function MonitorForm({
         <Alert variant="light" color="gray" icon={<ScrollText size={18} aria-hidden />}>
           {t('audited')}
         </Alert>
-        <ProofFields asks={asks} proof={proof} onChange={setProof} />
         {error !== null && <Failure error={error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onDone}>
