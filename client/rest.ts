@@ -121,7 +121,8 @@ export function createRest(request: Request) {
       ...session,
       changePassword: (current_password: string, new_password: string) =>
         session.changePassword({ current_password, new_password }),
-      beginOtp: (current_password: string) => session.beginOtp({ current_password }),
+      beginOtp: (current_password?: string) =>
+        session.beginOtp(current_password === undefined ? {} : { current_password }),
       confirmOtp: (otp: string) => session.confirmOtp({ otp }),
       /** Answers `confirmation_required`; `otp` if the second factor is on. */
       confirm: (password: string, otp?: string) =>

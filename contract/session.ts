@@ -127,7 +127,11 @@ export const PasswordChange = z.strictObject({
 /** Whether the second factor is on. */
 export const OtpState = z.object({ success: z.literal(true), enabled: z.boolean() });
 /** Body of `POST /api/v1/session/otp`. */
-export const OtpEnrolment = z.strictObject({ current_password: Password });
+export const OtpEnrolment = z.strictObject({
+  current_password: Password.optional().describe(
+    'Omitted in a session that was confirmed in the last five minutes, as a person who signs in with the company account does.',
+  ),
+});
 /** `secret` is base32, `uri` the same as a QR code; active once it is confirmed. */
 export const OtpSecret = z.object({ success: z.literal(true), secret: z.string(), uri: z.string() });
 export const OtpConfirmation = z.strictObject({ otp: text(16).min(1) });

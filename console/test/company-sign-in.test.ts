@@ -129,4 +129,25 @@ describe('company sign-in', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await heard.hangup();
   });
+
+  test('company sign-in - the company account is enough to set up a second factor', async () => {
+    const page = await opened('/account');
+    const link = page.getByRole('link', { name: 'Sign in with Example AG' });
+    await link.click();
+    await signInAt(page, 'admin');
+    await page.getByRole('button', { name: 'Switch on' }).waitFor();
+    await page.evaluate(async () => {
+      await fetch('/api/v1/session/logout', { method: 'POST', headers: { origin: location.origin } });
+    });
+    // The provider still knows the person, so this sign-in proves too little.
+    await page.goto(`${site().base}/account`);
+    await link.click();
+    await page.getByRole('button', { name: 'Switch on' }).click();
+    const asked = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    const confirming = page.waitForEvent('popup');
+    await asked.getByRole('button', { name: 'Confirm with Example AG' }).click();
+    const window = await confirming;
+    await Promise.all([window.waitForEvent('close'), signInAt(window, 'admin', false)]);
+    await page.getByRole('img', { name: 'QR code' }).waitFor();
+  });
 });

@@ -195,6 +195,7 @@ export const session = area('sessions', {
     level: 'user',
     setup: true,
     proves: true,
+    confirm: (body) => typeof body !== 'object' || body === null || !('current_password' in body),
     body: OtpEnrolment,
     reply: OtpSecret,
     errors: [...ERRORS, 'otp_already_on'],

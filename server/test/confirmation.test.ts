@@ -16,7 +16,6 @@ const OTHERWISE = new Map([
   ['post /api/auth/code', 'is the sign-in'],
   ['post /api/v1/session/password', 'takes the password itself'],
   ['post /api/v1/session/confirm', 'takes the password itself'],
-  ['post /api/v1/session/otp', 'takes the password itself'],
   ['post /api/v1/session/otp/disable', 'takes the password itself'],
   ['post /api/v1/session/otp/confirm', 'follows the one that takes the password'],
   ['post /api/v1/stream/ticket', 'opens one stream of the same session'],

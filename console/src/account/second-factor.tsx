@@ -21,7 +21,7 @@ import { fieldsWith } from '../app/field-errors.ts';
 import { Dialog } from '../app/dialog.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
-import { Read } from '../app/states.tsx';
+import { Failure, Read } from '../app/states.tsx';
 import { QrCode } from './qr.tsx';
 import { wordsOf } from '../app/words.ts';
 
@@ -30,7 +30,6 @@ const OTP = ['account', 'otp'];
 
 type Step =
   | { readonly is: 'closed' }
-  | { readonly is: 'password' }
   | { readonly is: 'scan'; readonly secret: string; readonly uri: string }
   | { readonly is: 'codes'; readonly codes: readonly string[] }
   | { readonly is: 'off' };
@@ -108,7 +107,7 @@ function Switched({ on }: { readonly on: boolean }): ReactNode {
   };
   const renew = (): Promise<void> => queries.invalidateQueries({ queryKey: OTP });
   const begin = useOnce({
-    mutationFn: () => client.session.beginOtp(password),
+    mutationFn: () => client.session.beginOtp(),
     onSuccess: ({ secret, uri }) => to({ is: 'scan', secret, uri }),
   });
   const confirm = useOnce({
@@ -135,17 +134,7 @@ function Switched({ on }: { readonly on: boolean }): ReactNode {
     current_password: t('current_password'),
     otp: t(step.is === 'off' ? 'digits_or_code' : 'digits'),
   };
-  const field = fieldsWith(begin.error ?? confirm.error ?? disable.error, labels);
-  const passwordField = (
-    <PasswordInput
-      {...field('current_password')}
-      autoComplete="current-password"
-      value={password}
-      onChange={(event) => setPassword(event.currentTarget.value)}
-      data-autofocus
-      required
-    />
-  );
+  const field = fieldsWith(confirm.error ?? disable.error, labels);
   const digitsField = (
     <TextInput
       {...field('otp')}
@@ -169,14 +158,18 @@ function Switched({ on }: { readonly on: boolean }): ReactNode {
             {t('switch_off')}
           </Button>
         ) : (
-          <Button onClick={() => open({ is: 'password' })}>{t('switch_on')}</Button>
+          <Button
+            loading={begin.isPending}
+            onClick={() => {
+              open({ is: 'closed' });
+              begin.mutate();
+            }}
+          >
+            {t('switch_on')}
+          </Button>
         )}
       </Group>
-      <Dialog opened={step.is === 'password'} onClose={close} title={t('switch_on_title')} centered>
-        <ChangeForm change={begin} submit={t('next')} labels={labels} onClose={close}>
-          {passwordField}
-        </ChangeForm>
-      </Dialog>
+      {begin.error !== null && <Failure error={begin.error} />}
       <Dialog opened={step.is === 'scan'} onClose={close} title={t('scan_title')} centered>
         {step.is === 'scan' && (
           <ChangeForm change={confirm} submit={t('switch_on')} labels={labels} onClose={close}>
@@ -198,7 +191,14 @@ function Switched({ on }: { readonly on: boolean }): ReactNode {
       </Modal>
       <Dialog opened={step.is === 'off'} onClose={close} title={t('switch_off_title')} centered>
         <ChangeForm change={disable} submit={t('switch_off')} labels={labels} onClose={close}>
-          {passwordField}
+          <PasswordInput
+            {...field('current_password')}
+            autoComplete="current-password"
+            value={password}
+            onChange={(event) => setPassword(event.currentTarget.value)}
+            data-autofocus
+            required
+          />
           {digitsField}
         </ChangeForm>
       </Dialog>

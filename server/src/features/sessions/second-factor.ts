@@ -8,10 +8,13 @@ import type { Proof } from './proof.ts';
 /** A person's own second factor. */
 export interface SecondFactor {
   isOn(personId: number): Promise<boolean>;
-  /** Creates an authenticator that is not yet on. Throws as `Proof.again`, and `otp_already_on`. */
+  /**
+   * Creates an authenticator that is not yet on. Without a password the session was confirmed. Throws as `Proof.again`, and
+   * `otp_already_on`.
+   */
   enrol(
     caller: Caller,
-    password: string,
+    password: string | undefined,
     issuer: string,
     ip: string,
   ): Promise<{ secret: string; uri: string }>;
@@ -27,8 +30,8 @@ export function createSecondFactor(otp: Otp, proof: Proof, audit: Audit): Second
   return {
     isOn: (personId) => otp.isOn(personId),
     async enrol(caller, password, issuer, ip) {
-      const { who } = await proof.again(caller, password, ip, 'session.otp_failed');
-      return otp.enrol(who.id, who.username, issuer);
+      if (password !== undefined) await proof.again(caller, password, ip, 'session.otp_failed');
+      return otp.enrol(caller.person_id, caller.username, issuer);
     },
     async confirm(caller, digits, ip) {
       const codes = await proof.guess(caller, ip, async (attempt) => {

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import { Done } from '@offhook/contract/session.ts';
 import { z } from 'zod';
 import { addOperations } from '../../http/operations.ts';
+import type { Person } from '../../ports/directory.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Commands } from '../../ports/operations.ts';
 import { passwordOf, siteFixture } from '../../../test/support/sessions-fixture.ts';
@@ -146,4 +147,19 @@ test('step-up - if a level needs a second factor, a session without one can only
   assert.deepEqual([await get('/api/v1/session'), await get('/api/v1/session/otp')], [200, 200]);
   assert.equal(await post('/api/v1/session/otp', { current_password: passwordOf('1001') }), 200);
   assert.equal(await post('/api/v1/session/otp/confirm', { otp: '000000' }), '401 otp_required');
+});
+
+test('step-up - a second factor is set up with the password, or without it in a confirmed session', async (t) => {
+  const { post, clock, sessions, token } = await site(t, 'admin');
+  const caller = (await sessions.authenticate(token))!;
+  clock.advance(6 * MINUTE);
+  assert.equal(await post('/api/v1/session/otp'), '403 confirmation_required');
+  assert.equal(
+    await post('/api/v1/session/otp', { current_password: 'wrong' }),
+    '401 invalid_credentials',
+    'the session is not asked for',
+  );
+  await sessions.confirmByCompany({ id: caller.person_id } as Person, caller.session_id);
+  assert.equal(await post('/api/v1/session/otp', { current_password: 'wrong' }), '401 invalid_credentials');
+  assert.equal(await post('/api/v1/session/otp'), 200);
 });
