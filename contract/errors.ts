@@ -45,6 +45,11 @@ export const ERRORS = {
     retry: 'never',
     title: 'Nobody of this site belongs to this company account',
   },
+  company_sign_in_elsewhere: {
+    status: 403,
+    retry: 'never',
+    title: 'The company account works at the public address of the site only',
+  },
   account_disabled: { status: 403, retry: 'never', title: 'This account is not active' },
   forbidden: { status: 403, retry: 'never', title: 'Your level does not allow this' },
   second_factor_required: {

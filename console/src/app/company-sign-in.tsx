@@ -10,7 +10,7 @@ const t = wordsOf('app');
 const errors = wordsOf('errors');
 /** Address at which a sign-in begins. */
 const start = (more: Readonly<Record<string, string>>): string =>
-  `/sign-in/company?${new URLSearchParams({ ...more, ...thisDevice() }).toString()}`;
+  `/sign-in/company?${new URLSearchParams({ ...more, at: location.origin, ...thisDevice() }).toString()}`;
 const WINDOW = 'popup,width=520,height=720';
 
 /** Leaves this page for the provider, which sends the browser back to it. */

@@ -15,6 +15,7 @@ export const de: Words = {
     not_authenticated: 'Melden Sie sich zuerst an',
     invalid_credentials: 'Person unbekannt oder Passwort falsch',
     company_sign_in_failed: 'Die Anmeldung mit dem Firmenkonto ist gescheitert',
+    company_sign_in_elsewhere: 'Das Firmenkonto gilt nur unter der öffentlichen Adresse',
     company_account_unknown: 'Zu diesem Firmenkonto gehört hier niemand',
     sign_in_code_invalid: 'Der Code zum Anmelden gilt nicht',
     otp_required: 'Der zweite Faktor fehlt oder ist falsch',

@@ -15,6 +15,7 @@ export const tr: Words = {
     not_authenticated: 'Önce oturum açın',
     invalid_credentials: 'Kişi bilinmiyor ya da parola yanlış',
     company_sign_in_failed: 'Şirket hesabıyla oturum açılamadı',
+    company_sign_in_elsewhere: 'Şirket hesabı yalnızca genel adreste kullanılabilir',
     company_account_unknown: 'Bu şirket hesabı burada kimseye ait değil',
     sign_in_code_invalid: 'Oturum açma kodu geçerli değil',
     otp_required: 'İkinci etken eksik ya da yanlış',

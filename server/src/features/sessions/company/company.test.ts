@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FLOW, rig } from '../../../../test/support/company-rig.ts';
+import { FLOW, ORIGIN, rig } from '../../../../test/support/company-rig.ts';
 import { personFixture } from '../../../../test/support/directory-fixture.ts';
 
 test('company sign-in - a person is found by the e-mail address and gets a session; the page is shown that was wanted', async (t) => {
@@ -165,4 +165,22 @@ test('company sign-in - the answers of one network are limited, and the log has 
   assert.equal(answers.at(-1), '/?sign_in_error=too_many_requests');
   assert.ok(problems.length >= 30 && problems.length < 32);
   for (const problem of problems) assert.ok(JSON.stringify(problem).length < 450, JSON.stringify(problem));
+});
+
+test('company sign-in - a console under another name than the public one is shown at the public one, with the reason', async (t) => {
+  const { site } = await rig(t);
+  const begin = async (query: Readonly<Record<string, string>>): Promise<readonly unknown[]> => {
+    const { headers } = await site.host.app.inject({
+      url: `/sign-in/company?${new URLSearchParams(query).toString()}`,
+      headers: { host: 'phone.local', 'sec-fetch-site': 'same-origin' },
+    });
+    return [headers.location, headers['set-cookie']];
+  };
+  const at = 'https://phone.local';
+  const why = '?sign_in_error=company_sign_in_elsewhere';
+  assert.deepEqual(await begin({ at, to: '/desk' }), [`${ORIGIN}/desk${why}`, undefined]);
+  assert.deepEqual(await begin({ at, to: '//evil.example.com' }), [`${ORIGIN}/${why}`, undefined]);
+  assert.deepEqual(await begin({ at, window: '1', again: '1' }), [`${ORIGIN}/${why}&window`, undefined]);
+  const [address] = await begin({ at: ORIGIN });
+  assert.match(String(address), /^http:\/\/127\.0\.0\.1/, 'a proxy may give the service another name');
 });

@@ -36,6 +36,12 @@ const CLOSES = '/?signed_in';
 /** True where a page of another site sent the browser here. */
 const isElsewhere = ({ headers }: FastifyRequest): boolean =>
   ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']));
+/** The same page at the public name of the site, which explains why it is shown. */
+function elsewhereAt(origin: string, page: string, window: boolean): string {
+  const address = new URL(page, origin);
+  address.search = new URL(failureAt('company_sign_in_elsewhere', window), origin).search;
+  return address.href;
+}
 const textOf = (text: unknown, most: number): string | null =>
   typeof text === 'string' && text !== '' ? cutText(text, most) : null;
 
@@ -101,16 +107,19 @@ export function companyRoutes(app: App, options: CompanyRoutesOptions): void {
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<string> {
     // Each sign-in is a session: a page elsewhere could begin so many that the phones of older ones end.
     if (isElsewhere(request)) return '/';
-    const { to, again, window, only, device_name, platform } = request.query as Readonly<
+    const { to, again, window, only, at, device_name, platform } = request.query as Readonly<
       Record<string, unknown>
     >;
+    const isPage = typeof to === 'string' && to.length <= LONGEST_PATH && PAGE.test(to);
+    // The answer comes to the public name of the site, to which the browser does not send the cookie of another one.
+    if (at !== undefined && at !== request.ownOrigin())
+      return elsewhereAt(request.ownOrigin(), isPage ? to : '/', window !== undefined);
     try {
       const { address, challenge } = await provider.begin(
         new URL(ANSWER, request.ownOrigin()).href,
         again !== undefined,
       );
       const { caller } = request;
-      const isPage = typeof to === 'string' && to.length <= LONGEST_PATH && PAGE.test(to);
       const flow = {
         challenge,
         to: window === undefined ? (isPage ? to : '/') : CLOSES,
