@@ -184,6 +184,12 @@ test('company logout - refused tokens of a network are limited, those of the pro
   assert.deepEqual(new Set(refused.slice(0, 30)), new Set([400]));
   assert.equal(refused.at(-1), 429);
   r.wait(60_000);
+  const again = await provider.logoutToken({ sub: 'anna' });
+  assert.deepEqual(await send(r, again), OK);
+  const repeated: unknown[] = [];
+  while (repeated.length < 90 && repeated.at(-1) !== 429) repeated.push((await send(r, again))[0]);
+  assert.equal(repeated.at(-1), 429, 'a token once more is a refused one');
+  r.wait(60_000);
   assert.deepEqual(await send(r, 'x'.repeat(9_000)), REFUSED);
   assert.deepEqual(await send(r, 'x'.repeat(20_000)), [413, 'body_too_large']);
 });

@@ -1,12 +1,12 @@
 /** The logout tokens that the company's provider sends: OpenID Connect Back-Channel Logout 1.0 (docs/adr/0047). */
 import { company as operations } from '@offhook/contract/operations/session.ts';
-import { ServiceError } from '../../../core/errors.ts';
+import { ServiceError, hasCode } from '../../../core/errors.ts';
 import { networkOf } from '../../../core/networks.ts';
 import { createRateLimit } from '../../../core/rate-limit.ts';
 import type { Common } from '../../../ports/common.ts';
 import type { Served } from '../../../ports/operations.ts';
 import { refusedLogout } from '../company-logouts.ts';
-import type { CompanyLogouts, ProviderLogout } from '../company-logouts.ts';
+import type { CompanyLogouts } from '../company-logouts.ts';
 import { reasonOf } from './failures.ts';
 import type { OpenIdProvider } from './provider.ts';
 
@@ -25,7 +25,7 @@ export function companyOperations({
 }): Served<typeof operations> {
   const failures = createRateLimit(clock, REFUSED_OF_NETWORK);
   let checking = 0;
-  async function checked(token: string, ip: string): Promise<ProviderLogout> {
+  async function carryOut(token: string, ip: string): Promise<void> {
     const network = networkOf(ip);
     if (failures.left(network).remaining < 1)
       throw new ServiceError('too_many_requests', 'too many refused logouts; wait a moment', {
@@ -35,8 +35,9 @@ export function companyOperations({
       throw new ServiceError('overloaded', 'too many logouts at once; try again shortly');
     checking += 1;
     try {
-      return await provider!.logout(token);
+      await logouts.end(await provider!.logout(token), ip);
     } catch (error) {
+      if (hasCode(error, 'store_unavailable')) throw error;
       failures.allows(network);
       log.warn({ error: reasonOf(error), ip }, 'a logout of the company was refused');
       throw refusedLogout();
@@ -50,7 +51,7 @@ export function companyOperations({
       async logout({ request }, { body: { logout_token: token } }) {
         if (provider === null)
           throw new ServiceError('not_found', 'this site has no sign-in with the company account');
-        await logouts.end(await checked(token, request.ip), request.ip);
+        await carryOut(token, request.ip);
       },
     },
   };
