@@ -81,6 +81,14 @@ const failedLogin = (object: string | null, ip: string, reason: Failure | 'code'
   ip,
   detail: { reason },
 });
+/** Hash of a person, and whether the person has signed in from the network of `ip`. */
+async function storedOf(store: SessionStore, who: Person | undefined, ip: string | null) {
+  if (who === undefined) return { phc: null, network: false };
+  return {
+    phc: await store.password(who.id),
+    network: ip !== null && (await store.signedInFrom(who.id, ip)),
+  };
+}
 /** Changes of a person to their own sign-in. */
 export const ownEntry = (
   action: string,
@@ -192,14 +200,7 @@ export function createProof(options: ProofOptions): Proof {
       const account =
         who === undefined ? `name:${hash('sha256', name.toLowerCase(), 'base64url')}` : accountOf(who.id);
       const device = who === undefined ? null : devices.idOf(who.id, claim.device);
-      const { phc, network } = await reads.run(async () =>
-        who === undefined
-          ? { phc: null, network: false }
-          : {
-              phc: await store.password(who.id),
-              network: device === null && (await store.signedInFrom(who.id, ip)),
-            },
-      );
+      const { phc, network } = await reads.run(() => storedOf(store, who, device === null ? ip : null));
       const failure = await attempted(account, ip, { device, network }, (attempt) =>
         judgeSignIn(attempt, who, phc, claim),
       );

@@ -567,10 +567,14 @@ test('sessions - thousands of unknown tokens and sign-ins at once keep no other 
   const { token } = await login('1003');
   const person = (await site.sessions.authenticate(token))!.person_id;
   const flood = Promise.allSettled(
-    Array.from({ length: 6_000 }, (_, i) =>
+    Array.from({ length: 6_000 }, async (_, i) =>
       i % 2 === 0
-        ? site.sessions.authenticate(`unknown-${i}`)
-        : site.sessions.login({ name: '1004', password: 'wrong password', ip: `10.${i >> 8}.${i & 255}.1` }),
+        ? await site.sessions.authenticate(`unknown-${i}`)
+        : await site.sessions.login({
+            name: '1004',
+            password: 'wrong password',
+            ip: `10.${i >> 8}.${i & 255}.1`,
+          }),
     ),
   );
   for (let i = 0; i < 50; i += 1) assert.ok((await site.sessions.devices(person)).length > 0);
