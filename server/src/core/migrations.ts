@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import { StartError } from './errors.ts';
 
-/** As in `ports/store.ts`, which this folder does not know. */
+/** The shape of a step in `ports/store.ts`, which core may not import. */
 interface Step {
   readonly id: string;
   up(db: Transaction<unknown>): Promise<void>;

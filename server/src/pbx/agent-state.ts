@@ -240,7 +240,9 @@ export const isAtRest = (s: State, agent: Agent): boolean =>
   agent.summary.state === 'logged_out' &&
   agent.summary.pending === null &&
   agent.summary.name === (s.site.names.get(agent.extension) ?? agent.extension);
-/** Derives the agent's summary; returns the same object if nothing shown changed. O(its legs) and `pausesOf`. */
+/**
+ * Derives the agent's summary; returns the same object if nothing shown changed. Cost: linear in its legs, plus that of `pausesOf`.
+ */
 export function derive(s: State, t: Turn, agent: Agent): AgentSummary {
   const before = agent.summary;
   if (agent.away && s.extensions.get(agent.extension)?.reachability !== 'offline') agent.away = false;

@@ -228,7 +228,7 @@ const GIVE_BACK = context(conf`limit-spent`, [
     conf`Goto(give)`,
     at(conf`answered`, conf`Set(LOCAL(BACK)=0)`),
     conf`Set(LOCAL(UNUSED)=$[$\{ARG3} - ($\{EPOCH} - $\{OFFHOOK_ANSWERED})])`,
-    // A label is not part of the lock's own steps.
+    // A NoOp carries the label, because the first step of `lock` has none.
     at(conf`give`, conf`NoOp()`),
     ...lock(conf`over`),
     conf`Set(LOCAL(KEPT)=$\{DB($\{ARG1})})`,

@@ -4,8 +4,8 @@ import { conf, host, joined, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 /**
- * Modules of an exchange and no others: naming modules instead of `autoload` more than halves start-up time and memory
- *. A module that another one needs is listed too, because autoload is what would have found it.
+ * Modules of an exchange and no others: naming modules instead of `autoload` more than halves start-up time and
+ * memory. A module that another one needs is listed too, because autoload is what would have found it.
  */
 const MODULES = {
   core: ['res_timing_timerfd', 'res_clioriginate', 'res_manager_devicestate', 'res_manager_presencestate'],

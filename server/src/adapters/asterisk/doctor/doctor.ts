@@ -1,5 +1,6 @@
 /**
- * Proves each way to the engine from its own machine: the engine calls a phone of the service, which must receive its own sound.
+ * Tests each network path to the engine, on the engine's machine: the engine calls a phone of the service, which must receive its
+ * own sound.
  */
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
