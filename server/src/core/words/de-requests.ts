@@ -65,16 +65,16 @@ export const requests: Readonly<Record<string, string>> = {
   'must be 1 to 40 of a-z 0-9 _ -': 'muss aus 1 bis 40 Zeichen aus a-z 0-9 _ - bestehen',
   'must be 2 to 10 digits, the first not 0': 'muss aus 2 bis 10 Ziffern bestehen, deren erste nicht 0 ist',
   "must be 1 to 80 letters, digits, single spaces or . ' ( ) & / + _ -":
-    "muss aus 1 bis 80 Buchstaben, Ziffern, einzelne Leerzeichen oder . ' ( ) & / + _ - bestehen",
+    "muss aus 1 bis 80 Buchstaben, Ziffern, einzelnen Leerzeichen oder . ' ( ) & / + _ - bestehen",
   'must have at most 79 bytes in UTF-8': 'darf in UTF-8 höchstens 79 Bytes haben',
   "must be 1 to 64 letters, digits, single spaces or . ' ( ) & / + _ -":
-    "muss aus 1 bis 64 Buchstaben, Ziffern, einzelne Leerzeichen oder . ' ( ) & / + _ - bestehen",
+    "muss aus 1 bis 64 Buchstaben, Ziffern, einzelnen Leerzeichen oder . ' ( ) & / + _ - bestehen",
   'must be 4 to 12 digits': 'muss aus 4 bis 12 Ziffern bestehen',
   'must be the name of a sound': 'muss der Name eines Tons sein',
   'must be a service number': 'muss eine Dienstnummer sein',
   'must be 1 to 64 of a-z 0-9 . _ @ -': 'muss aus 1 bis 64 Zeichen aus a-z 0-9 . _ @ - bestehen',
   'must contain each value once': 'darf jeden Wert nur einmal enthalten',
-  'must be 12 hexadecimal digits': 'muss aus 12 hexadezimale Ziffern bestehen',
+  'must be 12 hexadecimal digits': 'muss aus 12 hexadezimalen Ziffern bestehen',
   'must be a language such as en, fr or pt_BR': 'muss eine Sprache wie en, fr oder pt_BR sein',
   'must be 43 of A-Z a-z 0-9 _ -': 'muss aus 43 Zeichen aus A-Z a-z 0-9 _ - bestehen',
   'must be 1 to 20 of a-z _': 'muss aus 1 bis 20 Zeichen aus a-z _ bestehen',
@@ -88,7 +88,7 @@ export const requests: Readonly<Record<string, string>> = {
   'must not end in a dot': 'darf nicht mit einem Punkt enden',
   'must be 1 to 64 of A-Z a-z 0-9 + . _ -': 'muss aus 1 bis 64 Zeichen aus A-Z a-z 0-9 + . _ - bestehen',
   'must be 1 to 128 printable characters other than ; \\':
-    'muss aus 1 bis 128 druckbare Zeichen außer ; und \\ bestehen',
+    'muss aus 1 bis 128 druckbaren Zeichen außer ; und \\ bestehen',
   'must have a digit or +, or at least five of X, Z and N':
     'muss eine Ziffer oder + enthalten oder mindestens fünf aus X, Z und N',
   'must be + and 1 to 6 digits, the first not 0': 'muss + und 1 bis 6 Ziffern sein, die erste nicht 0',

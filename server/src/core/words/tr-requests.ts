@@ -4,15 +4,15 @@ export const requests: Readonly<Record<string, string>> = {
   'must not be equal to from; a complete day is 00:00 to 24:00':
     'from ile aynı olamaz; tam gün 00:00 ile 24:00 arasıdır',
   'the month has no such day': 'ayda böyle bir gün yok',
-  'not 1 to 1000 slots, first to last': 'ilk yerle birlikte 1 ile 1000 park yeri olmalı',
+  'not 1 to 1000 slots, first to last': 'ilk yerle birlikte 1 ila 1000 park yeri olmalı',
   'is missing: the number to use as a prefix': 'eksik: ön ek olarak kullanılacak numara',
   'name a number or an extension, and not both': 'bir numara ya da bir dahili verin, ikisini birden değil',
   'give queue or position': 'queue ya da position verin',
   'username is missing or empty': 'kullanıcı adı eksik ya da boş',
   'must not be before from': 'from değerinden önce olamaz',
   'not a number: digits, and a + in front': 'numara değil: rakamlar, başında + olabilir',
-  'not 1 to 20 digits': '1 ile 20 rakamdan oluşmalı',
-  'not 1 to 32 digits, with or without a + in front': '1 ile 32 rakamdan oluşmalı, başında + olabilir',
+  'not 1 to 20 digits': '1 ila 20 rakamdan oluşmalı',
+  'not 1 to 32 digits, with or without a + in front': '1 ila 32 rakamdan oluşmalı, başında + olabilir',
   'not a number: digits, a + in front, or nothing for off':
     'numara değil: rakamlar, başında + olabilir; boş, kapalı demektir',
   'must name a device that rings; do not disturb refuses all calls':
@@ -55,48 +55,48 @@ export const requests: Readonly<Record<string, string>> = {
   'must be the id of a customer': 'bir müşteri kimliği olmalı',
   'must be the id of a display key': 'bir ekran anahtarının numarası olmalı',
   'must be the id of a call or a leg': 'bir çağrının ya da ayağının kimliği olmalı',
-  'must be 1 to 32 of 0-9 * #': '0-9 * # karakterlerinden 1 ile 32 tane olmalı',
+  'must be 1 to 32 of 0-9 * #': '0-9 * # karakterlerinden 1 ila 32 tane olmalı',
   'must be up to 15 digits, with or without a + in front': 'en çok 15 rakam olmalı (başında + olabilir)',
   'must be one line of at most 200 characters': 'en çok 200 karakterlik tek bir satır olmalı',
   'must be an address that others can reach': 'başkalarının erişebileceği bir adres olmalı',
   'must have at least four ports': 'en az dört port içermeli',
-  'must be 1 to 40 of a-z 0-9 _ -': 'a-z 0-9 _ - karakterlerinden 1 ile 40 tane olmalı',
-  'must be 2 to 10 digits, the first not 0': 'ilki 0 olmayan 2 ile 10 rakam olmalı',
+  'must be 1 to 40 of a-z 0-9 _ -': 'a-z 0-9 _ - karakterlerinden 1 ila 40 tane olmalı',
+  'must be 2 to 10 digits, the first not 0': 'ilki 0 olmayan 2 ila 10 rakam olmalı',
   "must be 1 to 80 letters, digits, single spaces or . ' ( ) & / + _ -":
-    "1 ile 80 harf, rakam, tek boşluk ya da . ' ( ) & / + _ - olmalı",
+    "1 ila 80 harf, rakam, tek boşluk ya da . ' ( ) & / + _ - olmalı",
   'must have at most 79 bytes in UTF-8': 'UTF-8 olarak en çok 79 bayt olmalı',
   "must be 1 to 64 letters, digits, single spaces or . ' ( ) & / + _ -":
-    "1 ile 64 harf, rakam, tek boşluk ya da . ' ( ) & / + _ - olmalı",
-  'must be 4 to 12 digits': '4 ile 12 rakam olmalı',
+    "1 ila 64 harf, rakam, tek boşluk ya da . ' ( ) & / + _ - olmalı",
+  'must be 4 to 12 digits': '4 ila 12 rakam olmalı',
   'must be the name of a sound': 'bir sesin adı olmalı',
   'must be a service number': 'bir hizmet numarası olmalı',
-  'must be 1 to 64 of a-z 0-9 . _ @ -': 'a-z 0-9 . _ @ - karakterlerinden 1 ile 64 tane olmalı',
+  'must be 1 to 64 of a-z 0-9 . _ @ -': 'a-z 0-9 . _ @ - karakterlerinden 1 ila 64 tane olmalı',
   'must contain each value once': 'her değeri bir kez içermeli',
   'must be 12 hexadecimal digits': '12 onaltılık basamak olmalı',
   'must be a language such as en, fr or pt_BR': 'en, fr veya pt_BR gibi bir dil olmalı',
   'must be 43 of A-Z a-z 0-9 _ -': 'A-Z a-z 0-9 _ - karakterlerinden 43 tane olmalı',
   'must be 1 to 20 of a-z _': 'a-z _ arasından 1 ila 20 karakter olmalı',
-  'must be 1 to 40 of 0-9 + * # a-z _ -': '0-9 + * # a-z _ - karakterlerinden 1 ile 40 tane olmalı',
+  'must be 1 to 40 of 0-9 + * # a-z _ -': '0-9 + * # a-z _ - karakterlerinden 1 ila 40 tane olmalı',
   'must be 1 to 32 of 0-9 * #, with or without a + in front':
-    'başında + olsun olmasın 0-9 * # karakterlerinden 1 ile 32 tane olmalı',
-  'must be 22 to 128 of A-Z a-z 0-9 _ -': 'A-Z a-z 0-9 _ - karakterlerinden 22 ile 128 tane olmalı',
+    'başında + olsun olmasın 0-9 * # karakterlerinden 1 ila 32 tane olmalı',
+  'must be 22 to 128 of A-Z a-z 0-9 _ -': 'A-Z a-z 0-9 _ - karakterlerinden 22 ila 128 tane olmalı',
   'must be one key of 0-9 * #': '0-9 * # tuşlarından biri olmalı',
   'must be a time such as 08:30': '08:30 gibi bir saat olmalı',
   'must be the id of a sound': 'bir sesin kimliği olmalı',
   'must not end in a dot': 'noktayla bitmemeli',
-  'must be 1 to 64 of A-Z a-z 0-9 + . _ -': 'A-Z a-z 0-9 + . _ - karakterlerinden 1 ile 64 tane olmalı',
+  'must be 1 to 64 of A-Z a-z 0-9 + . _ -': 'A-Z a-z 0-9 + . _ - karakterlerinden 1 ila 64 tane olmalı',
   'must be 1 to 128 printable characters other than ; \\':
-    '; ve \\ dışında 1 ile 128 yazdırılabilir karakter olmalı',
+    '; ve \\ dışında 1 ila 128 yazdırılabilir karakter olmalı',
   'must have a digit or +, or at least five of X, Z and N':
     'bir rakam ya da + içermeli, ya da X, Z, N harflerinden en az beşini',
   'must be + and 1 to 6 digits, the first not 0': '+ ve ilki 0 olmayan 1-6 rakam olmalı',
   'must be digits and X, Z, N, with . or ! at the end': 'rakamlar ve X, Z, N, sonunda . ya da ! olmalı',
   'must be the id of a feature code, such as agent.login':
     'agent.login gibi bir özellik kodunun kimliği olmalı',
-  'must be * or # and 1 to 6 digits': '* ya da # ve ardından 1 ile 6 rakam olmalı',
+  'must be * or # and 1 to 6 digits': '* ya da # ve ardından 1 ila 6 rakam olmalı',
   'must be a number or a code': 'bir numara ya da kod olmalı',
   'must be 1 to 40 of 0-9 * #, with or without a + in front':
-    '0-9 * # karakterlerinden 1 ile 40 tane olmalı (başında + olabilir)',
+    '0-9 * # karakterlerinden 1 ila 40 tane olmalı (başında + olabilir)',
   'must be up to 32 digits, with or without a + in front': 'en çok 32 rakam olmalı (başında + olabilir)',
   'in braces there can be {number}, {name}, {conversation} and {queue} only':
     'süslü ayraç içinde yalnızca {number}, {name}, {conversation} ve {queue} olabilir',
@@ -259,7 +259,7 @@ export const requests: Readonly<Record<string, string>> = {
   '"{0}" is not allowed in the address, which logs keep; send it in a header':
     '"{0}" adreste olamaz, çünkü adresler günlüklere yazılır; bir başlıkta gönderin',
   'Idempotency-Key: must be 1 to 255 printable characters without spaces':
-    'Idempotency-Key: boşluksuz 1 ile 255 yazdırılabilir karakter olmalı',
+    'Idempotency-Key: boşluksuz 1 ila 255 yazdırılabilir karakter olmalı',
   'the results of repeated requests cannot be stored now; try again later':
     'yinelenen isteklerin sonuçları şu anda saklanamıyor; daha sonra deneyin',
   'Idempotency-Key: the first attempt was interrupted or its stored reply is unreadable, so its result is unknown; check the state, then use a new key':

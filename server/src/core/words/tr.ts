@@ -107,7 +107,7 @@ export const tr: Words = {
     'too many sign-ins at once; try again in a moment':
       'aynı anda çok sayıda oturum açma; birazdan yeniden deneyin',
     'you have no such session': 'böyle bir oturumunuz yok',
-    'password: must have 8 to 1024 bytes': 'password: 8 ile 1024 bayt olmalı',
+    'password: must have 8 to 1024 bytes': 'password: 8 ila 1024 bayt olmalı',
     'this needs the level {0}; yours is {1}': 'bunun için {0} düzeyi gerekir; sizinki {1}',
     'this API key lacks the scope {0}': 'bu API anahtarının {0} kapsamı yok',
     'this needs the session of a person; sign in instead of sending an API key':
