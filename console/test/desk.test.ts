@@ -406,7 +406,7 @@ describe('agent desk', () => {
     await page.route('**/api/v1/agents/1003/pause', (route) =>
       route.fulfill({
         status: 503,
-        json: { code: 'engine_unavailable', detail: 'The engine is not connected', status: 503 },
+        json: { code: 'engine_unavailable', detail: 'the engine is not connected', status: 503 },
       }),
     );
     await press(page, 'Pause');

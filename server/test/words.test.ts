@@ -23,8 +23,16 @@ before(async () => {
 });
 
 test('words - every detail of a refusal can be translated', () => {
-  assert.deepEqual(found.untold, [], 'say`…` keeps the values apart');
+  assert.deepEqual([...found.untold.values()], [], 'say`…` keeps the values apart');
   assert.ok(found.texts.size > 400, `${found.texts.size} texts were found`);
+});
+test('words - a detail of a refusal begins in lower case, unless with a name', async () => {
+  const { texts, untold } = await refusalTexts(
+    await readSources(['server/src', 'contract'], /(?<!\.test)\.ts$/),
+  );
+  // SIP, FLAC and Content-Type are names, as is what a colon follows.
+  const capital = [...texts, ...untold].filter(([text]) => /^[A-Z][a-z’']*[ .,;]/.test(text));
+  assert.deepEqual(capital, [], 'a detail is a part of a sentence');
 });
 for (const [language, { details }] of Object.entries(WORDS)) {
   test(`words - every detail of a refusal has words in ${language}, with the same values`, () => {

@@ -150,7 +150,7 @@ describe('sdk', () => {
     await buttons.says(/^live: not_ready lunch since/);
     await comesInEngine(site(), 'sales', '1003', /paused:lunch/);
     buttons.write('pause siesta');
-    await buttons.says(/^This pause reason does not exist/);
+    await buttons.says(/^this pause reason does not exist/);
     buttons.write('siesta');
     await buttons.says(/^action: no command has this name/);
     assert.ok(!buttons.lines.some((line) => line.includes('undefined')), buttons.lines.join('\n'));

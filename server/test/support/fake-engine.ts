@@ -264,7 +264,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     link(false);
   };
   const never = (): Promise<never> => new Promise(() => {});
-  const gone = (): ServiceError => new ServiceError('engine_unavailable', 'The engine is not connected');
+  const gone = (): ServiceError => new ServiceError('engine_unavailable', 'the engine is not connected');
   const send = async (command: Sent): Promise<void> => {
     if (!isLive) throw gone();
     sent.push(command);

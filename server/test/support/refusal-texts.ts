@@ -7,8 +7,8 @@ import type { Source } from './sources.ts';
 export interface RefusalTexts {
   /** Keys of the texts of `say`, each with file and line. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Texts that are concatenated and therefore cannot be translated. */
-  readonly untold: readonly string[];
+  /** Texts that are concatenated and therefore cannot be translated, each with file and line. */
+  readonly untold: ReadonlyMap<string, string>;
 }
 /** A node of the syntax tree (ESTree). */
 interface Node {
@@ -89,14 +89,14 @@ export async function refusalTexts(sources: readonly Source[]): Promise<RefusalT
   const files = sources.map((source) => new File(source, parse(stripTypeScriptTypes(source.text), options)));
   const byPath = new Map(files.map((file) => [file.path, file]));
   const texts = new Map<string, string>();
-  const untold: string[] = [];
+  const untold = new Map<string, string>();
   for (const file of files) {
     const makers = new Map([...file.makers, ...importedMakers(file, byPath)]);
     const follow = (node: Node | undefined): void => {
       if (node === undefined) return;
       const { type, value } = node;
       if (typeof value === 'string') texts.set(value, file.at(node));
-      if (type === 'TemplateLiteral') untold.push(file.at(node));
+      if (type === 'TemplateLiteral') untold.set(keyOf(node), file.at(node));
       if (type === 'Identifier') follow(file.constant(String(node['name'])));
       if (type === 'ConditionalExpression') nodesIn([node['consequent'], node['alternate']]).forEach(follow);
       if (type === 'LogicalExpression') nodesIn([node['left'], node['right']]).forEach(follow);

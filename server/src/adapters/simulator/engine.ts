@@ -19,7 +19,7 @@ const NO_COUNTS = {
   reconnects: 0,
   pending_actions: 0,
 } as const;
-const unavailable = (): ServiceError => new ServiceError('engine_unavailable', 'The engine is not connected');
+const unavailable = (): ServiceError => new ServiceError('engine_unavailable', 'the engine is not connected');
 
 /** A fault of the next command: the engine refuses it with a text, or runs it and never replies. */
 export type CommandFault = { readonly refuse: string } | 'unanswered';

@@ -116,7 +116,7 @@ export const de: Words = {
     '{0} sends more than {1} requests a second; wait a moment':
       '{0} sendet mehr als {1} Anfragen in der Sekunde; warten Sie einen Moment',
     'the engine is not connected; nothing was done': 'die Anlage ist nicht verbunden; nichts wurde getan',
-    'The engine has just restarted; memberships are being restored':
+    'the engine has just restarted; memberships are being restored':
       'die Anlage ist eben neu gestartet; Mitgliedschaften werden wiederhergestellt',
     'the engine is not running': 'die Anlage läuft nicht',
     'there is no engine yet': 'es gibt noch keine Anlage',
@@ -143,7 +143,7 @@ export const de: Words = {
     'there is no attended transfer of this call': 'für diesen Anruf gibt es keine Weitergabe mit Rückfrage',
     'calls cannot be forwarded to the own extension':
       'Anrufe können nicht dorthin umgeleitet werden, wo sie schon sind',
-    'This site has no pause reasons': 'dieser Standort hat keine Pausengründe',
+    'this site has no pause reasons': 'dieser Standort hat keine Pausengründe',
     'this leg is recorded already': 'dieser Teil wird schon aufgezeichnet',
     'the disk has no space for recordings': 'auf der Platte ist kein Platz für Aufnahmen',
     'there is no such recording': 'es gibt keine solche Aufnahme',

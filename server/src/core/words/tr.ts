@@ -115,7 +115,7 @@ export const tr: Words = {
     '{0} sends more than {1} requests a second; wait a moment':
       '{0} saniyede {1} istekten çok gönderiyor; biraz bekleyin',
     'the engine is not connected; nothing was done': 'santral bağlı değil; hiçbir şey yapılmadı',
-    'The engine has just restarted; memberships are being restored':
+    'the engine has just restarted; memberships are being restored':
       'santral yeni başladı; üyelikler geri yükleniyor',
     'the engine is not running': 'santral çalışmıyor',
     'there is no engine yet': 'henüz santral yok',
@@ -140,7 +140,7 @@ export const tr: Words = {
     'there is no call on this slot': 'bu yerde çağrı yok',
     'there is no attended transfer of this call': 'bu çağrının danışmalı aktarımı yok',
     'calls cannot be forwarded to the own extension': 'çağrılar bulundukları yere yönlendirilemez',
-    'This site has no pause reasons': 'bu yerde mola nedeni yok',
+    'this site has no pause reasons': 'bu yerde mola nedeni yok',
     'this leg is recorded already': 'bu ayak zaten kaydediliyor',
     'the disk has no space for recordings': 'diskte kayıtlar için yer yok',
     'there is no such recording': 'böyle bir kayıt yok',

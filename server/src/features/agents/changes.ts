@@ -96,7 +96,7 @@ interface Outcome {
 const asServiceError = (error: unknown): ServiceError =>
   error instanceof ServiceError
     ? error
-    : new ServiceError('internal', say`The engine adapter failed: ${messageOf(error)}`, { cause: error });
+    : new ServiceError('internal', say`the engine adapter failed: ${messageOf(error)}`, { cause: error });
 const RANK = ['engine_refused', 'invalid_request', 'internal', 'engine_unavailable', 'engine_timeout'];
 const worst = (errors: readonly ServiceError[]): ServiceError | undefined =>
   errors.toSorted((a, b) => RANK.indexOf(a.code) - RANK.indexOf(b.code))[0];
@@ -157,7 +157,7 @@ async function within(
   const late = new AbortController();
   const done = new AbortController();
   const timeout = clock.sleep(ms, done.signal).then(() => {
-    const text = say`The engine did not confirm within ${ms / 1000} s: ${waitingFor()}`;
+    const text = say`the engine did not confirm within ${ms / 1000} s: ${waitingFor()}`;
     const error = new ServiceError('engine_timeout', text);
     late.abort(error);
     throw error;

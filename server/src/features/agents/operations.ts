@@ -45,7 +45,7 @@ export function agentOperations(
     const message = await service.change(by, extension, () => {
       const command = read(by);
       if (command.queue !== null && !reaches(within, command.queue)) {
-        throw new ServiceError('no_such_queue', say`There is no queue ${command.queue}`);
+        throw new ServiceError('no_such_queue', say`there is no queue ${command.queue}`);
       }
       return { ...command, within };
     });

@@ -118,7 +118,7 @@ function planPause(deps: PlanDeps, extension: string, of: ChangeCommand, to: Mem
   const rows = rowsOf(deps.live, extension).filter((row) => covers(of, row.queue));
   const waiting = deps.waiting(extension).filter((name) => covers(of, name));
   if (rows.length === 0 && waiting.length > 0) {
-    throw new ServiceError('engine_unavailable', say`The membership in ${list(waiting)} is being restored`, {
+    throw new ServiceError('engine_unavailable', say`the membership in ${list(waiting)} is being restored`, {
       retry_after_seconds: 1,
     });
   }

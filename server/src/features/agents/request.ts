@@ -26,13 +26,13 @@ export function readReason(
 function findReason(directory: Directory, given: string | null | undefined): PauseReason {
   const reasons = directory.pauseReasons();
   const fallback = reasons[0];
-  if (fallback === undefined) throw new ServiceError('unknown_reason', 'This site has no pause reasons');
+  if (fallback === undefined) throw new ServiceError('unknown_reason', 'this site has no pause reasons');
   if (given === undefined || given === null || given === '') return fallback;
   const word = fold(given);
   const found = reasons.find((r) => fold(r.id) === word) ?? reasons.find((r) => fold(r.name) === word);
   if (found) return found;
   const known = reasons.map((r) => r.id).join(', ');
-  throw new ServiceError('unknown_reason', say`This pause reason does not exist; there are: ${known}`);
+  throw new ServiceError('unknown_reason', say`this pause reason does not exist; there are: ${known}`);
 }
 
 export function readQueue(
@@ -48,7 +48,7 @@ export function readQueue(
     directory.queue(given)?.name ??
     directory.queues().find((queue) => queue.number === given)?.name ??
     live.queue(given)?.name;
-  if (known === undefined) throw new ServiceError('no_such_queue', say`There is no queue ${given}`);
+  if (known === undefined) throw new ServiceError('no_such_queue', say`there is no queue ${given}`);
   return known;
 }
 
@@ -65,7 +65,7 @@ export function readCommand(
     case undefined:
       throw new ServiceError(
         'unknown_action',
-        say`There is no such action; there are: ${AGENT_ACTIONS.join(', ')}`,
+        say`there is no such action; there are: ${AGENT_ACTIONS.join(', ')}`,
       );
     case 'status':
     case 'get_status':

@@ -91,7 +91,7 @@ export function createAgentService(deps: ServiceDeps): AgentService {
       if (!reconciler.restoring()) return;
       throw new ServiceError(
         'engine_unavailable',
-        'The engine has just restarted; memberships are being restored',
+        'the engine has just restarted; memberships are being restored',
         { retry_after_seconds: 1 },
       );
     },

@@ -21,22 +21,22 @@ export async function engineCommand(
   const { timeout_ms = 10_000, signal } = options;
   // eslint-disable-next-line no-control-regex -- these are what must not reach the console
   if (/[\0\r\n]/.test(cliText)) {
-    throw new ServiceError('invalid_request', 'A console command is one line of text');
+    throw new ServiceError('invalid_request', 'a console command is one line of text');
   }
   const command = [...program.command, '-C', asteriskConf(instance), '-rx', cliText];
   // The engine drops output that a console does not read within 100 ms; where lines must not be missing, see `consoleText`.
   const ended = await run(command, { timeout_ms, unread: true, ...(signal ? { signal } : {}) }).catch(
     (error: unknown) => {
       if (signal?.aborted) throw error;
-      throw new ServiceError('engine_unavailable', 'The engine’s program cannot be run', { cause: error });
+      throw new ServiceError('engine_unavailable', 'the engine’s program cannot be run', { cause: error });
     },
   );
   if (ended.timed_out) {
-    throw new ServiceError('engine_timeout', `The engine did not answer within ${timeout_ms / 1000} s`);
+    throw new ServiceError('engine_timeout', `the engine did not answer within ${timeout_ms / 1000} s`);
   }
   if (ended.code !== 0) {
     const said = `${ended.stdout}\n${ended.stderr}`.trim().split('\n').at(-1) ?? '';
-    throw new ServiceError('engine_unavailable', `No engine answers at its control socket: ${said}`);
+    throw new ServiceError('engine_unavailable', `no engine answers at its control socket: ${said}`);
   }
   return { stdout: ended.stdout };
 }

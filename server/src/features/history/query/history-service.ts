@@ -105,7 +105,7 @@ export function createHistoryService(deps: {
           await clearCalls(store, extension);
           return { success: true, cleared: true };
         default:
-          throw new ServiceError('unknown_action', 'There is no such action; there are: hide, clear');
+          throw new ServiceError('unknown_action', 'there is no such action; there are: hide, clear');
       }
     },
   };
