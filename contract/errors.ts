@@ -75,7 +75,7 @@ export const ERRORS = {
     retry: 'after_change',
     title: 'The entry of the connector is not in a state for this',
   },
-  check_running: { status: 409, retry: 'later', title: 'A check of the ways is under way' },
+  check_running: { status: 409, retry: 'later', title: 'A path check is already running' },
   replay_running: { status: 409, retry: 'later', title: 'A replay is under way' },
   limit_reached: { status: 409, retry: 'after_change', title: 'The limit is reached' },
   not_in_queue: { status: 409, retry: 'after_change', title: 'The agent is not a member of the queue' },

@@ -85,7 +85,7 @@ export class Clients {
     if ((this.#byPerson.get(caller.person_id)?.size ?? 0) >= this.#options.perPerson) {
       throw new ServiceError(
         'too_many_requests',
-        say`more than ${this.#options.perPerson} streams are open`,
+        say`${this.#options.perPerson} streams of this person or key are open already; close one`,
         {
           retry_after_seconds: 10,
         },

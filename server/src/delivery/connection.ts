@@ -267,7 +267,10 @@ export class Connection extends Client {
   }
   #command({ id, action, data, idempotency_key }: Frame<'command'>): void {
     if (this.#commands >= MAX_COMMANDS) {
-      throw new ServiceError('too_many_requests', say`more than ${MAX_COMMANDS} commands are under way`);
+      throw new ServiceError(
+        'too_many_requests',
+        say`${MAX_COMMANDS} commands of this stream are under way; wait for one of them`,
+      );
     }
     this.#commands += 1;
     const actor = { caller: this.caller, ip: this.ip, language: this.#language };

@@ -106,7 +106,7 @@ export class Admission {
     if (entry === undefined) throw noSuchPath();
     if (request.raw.method === 'OPTIONS' && listed) return;
     reply.header('allow', allowOf(entry));
-    throw new ServiceError('method_not_allowed', say`this path takes ${allowOf(entry)}`);
+    throw new ServiceError('method_not_allowed', say`this path accepts only ${allowOf(entry)}`);
   }
   #identify(request: FastifyRequest, credential: Credential | null, caller: Caller | null): void {
     const { level = 'admin', scope, setup } = request.routeOptions.config;

@@ -4,6 +4,7 @@ import { health as operations } from '@offhook/contract/operations/health.ts';
 import type { Readiness as ReadinessBody } from '@offhook/contract/health.ts';
 import { ServiceError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
+import { say } from '../core/said.ts';
 import type { Served } from '../ports/operations.ts';
 import type { Metrics } from './metrics.ts';
 import { rawAnswer } from './problem.ts';
@@ -110,7 +111,7 @@ export async function listenMetrics(
             ),
           );
         } else if (request.method !== 'GET') {
-          const error = new ServiceError('method_not_allowed', 'this path takes GET');
+          const error = new ServiceError('method_not_allowed', say`this path accepts only ${'GET'}`);
           request.socket.end(rawAnswer(error, { allow: 'GET' }));
         } else {
           response.writeHead(found.status, { 'content-type': found.type, 'cache-control': 'no-store' });

@@ -173,9 +173,9 @@ function refusal(
           edge,
         );
       const allow = allowOf(entry);
-      // The path takes the method, so the method was not the error.
+      // The path accepts the method, so the method was not the error.
       if (!allow.split(', ').includes(method)) {
-        return rawAnswer(new ServiceError('method_not_allowed', say`this path takes ${allow}`), {
+        return rawAnswer(new ServiceError('method_not_allowed', say`this path accepts only ${allow}`), {
           ...edge,
           allow,
         });

@@ -362,4 +362,5 @@ export class World {
     this.#route(other, to);
   }
 }
-const noCaller = (): ServiceError => new ServiceError('no_such_caller', 'the caller waits in no queue');
+const noCaller = (): ServiceError =>
+  new ServiceError('no_such_caller', 'the caller is not waiting in any queue');

@@ -276,6 +276,7 @@ export const features: Readonly<Record<string, string>> = {
   softphone: 'Softphone',
   'mobile phone': 'Mobiltelefon',
   'allowed_phone_mode: {0} has no {1}': 'allowed_phone_mode: {0} hat kein {1}',
+  'you have no extension': 'Sie haben keine Nebenstelle',
   'you may not change the features of {0}': 'die Leistungsmerkmale von {0} gehören nicht Ihnen',
   'no person has the extension {0}': '{0} ist niemandes Nebenstelle',
   '{0} has no such session': '{0} hat keine solche Sitzung',
@@ -342,6 +343,6 @@ export const features: Readonly<Record<string, string>> = {
   'must be a key in PEM': 'muss ein Schlüssel in PEM sein',
   'must be letters, digits and "._:-", beginning with a letter or digit':
     'muss aus Buchstaben, Ziffern und „._:-“ bestehen und mit Buchstabe oder Ziffer beginnen',
-  'the channel must be waiting': 'kein Kanal, der wartet',
+  'this is not a channel that waits for a mobile device': 'das ist kein Kanal, der auf ein Mobilgerät wartet',
   'must be an address': 'muss eine Adresse sein',
 };

@@ -46,7 +46,7 @@ export const requests: Readonly<Record<string, string>> = {
   'this node cannot tell whether another one leads the site now':
     'dieser Knoten weiß nicht, ob gerade ein anderer die Anlage führt',
   'the engine is not connected': 'die Anlage ist nicht verbunden',
-  'a check of the ways is under way': 'eine Prüfung der Wege läuft schon',
+  'a path check is already running': 'eine Prüfung der Wege läuft schon',
   'host: name or address of the site for other machines; the network has no external_address':
     'host: Name oder Adresse des Standorts für andere Rechner; das Netz hat keine external_address',
   'SIP listens on {0} only, which no other machine reaches: set OFFHOOK_SIP_LISTEN':
@@ -159,7 +159,8 @@ export const requests: Readonly<Record<string, string>> = {
     '{0} Änderungen von {1} warten schon; versuchen Sie es später noch einmal',
   'too many writes are waiting': 'zu viele Schreibvorgänge warten',
   'the earlier writes did not finish': 'die Schreibvorgänge davor wurden nicht fertig',
-  'more than {0} streams are open': 'mehr als {0} Streams sind offen',
+  '{0} streams of this person or key are open already; close one':
+    'von dieser Person oder diesem Schlüssel sind schon {0} Streams offen; schließen Sie einen',
   'topics: you have no access to {0}': 'topics: Sie haben keinen Zugriff auf {0}',
   'topics: {0} is personal and not available to API keys':
     'topics: {0} ist persönlich und für API-Schlüssel nicht verfügbar',
@@ -171,7 +172,8 @@ export const requests: Readonly<Record<string, string>> = {
     'binärer Frame: senden Sie jeden Frame als Text mit einem JSON-Objekt',
   'more than 100 frames per second; send fewer': 'mehr als 100 Frames in der Sekunde; senden Sie weniger',
   'too many changes of the subscription; slow down': 'zu viele Änderungen des Abonnements; langsamer bitte',
-  'more than {0} commands are under way': 'mehr als {0} Befehle sind in Arbeit',
+  '{0} commands of this stream are under way; wait for one of them':
+    '{0} Befehle dieses Streams sind in Arbeit; warten Sie auf einen davon',
   'topics: more than {0} in one subscription': 'topics: mehr als {0} in einem Abonnement',
   'the snapshot cannot be built now; try again later':
     'der Snapshot kann gerade nicht erstellt werden; versuchen Sie es später noch einmal',
@@ -259,7 +261,6 @@ export const requests: Readonly<Record<string, string>> = {
   'body: the percent-encoding is not valid': 'body: die Prozentkodierung ist nicht gültig',
   'there is no such path; this address has /metrics, /healthz and /readyz':
     'diesen Pfad gibt es nicht; diese Adresse hat /metrics, /healthz und /readyz',
-  'this path takes GET': 'dieser Pfad nimmt GET',
   'the service failed': 'der Dienst ist gescheitert',
   'this site requires a second factor: POST /api/v1/session/otp, then /api/v1/session/otp/confirm':
     'hier wird ein zweiter Faktor verlangt: POST /api/v1/session/otp, dann /api/v1/session/otp/confirm',

@@ -91,7 +91,7 @@ export const de: Words = {
       'zu viele Befehle wurden abgelehnt; warten Sie vor dem nächsten eine Sekunde',
     'there is no such path; the paths are listed in /api/v1/openapi.json':
       'diesen Pfad gibt es nicht; alle Pfade stehen in /api/v1/openapi.json',
-    'this path takes {0}': 'dieser Pfad nimmt {0} an',
+    'this path accepts only {0}': 'dieser Pfad nimmt nur {0} an',
     'sign in first': 'melden Sie sich zuerst an',
     'sign in again': 'melden Sie sich neu an',
     'unknown person or wrong password': 'Person unbekannt oder Passwort falsch',

@@ -259,6 +259,7 @@ export const features: Readonly<Record<string, string>> = {
   softphone: 'bilgisayar telefonu',
   'mobile phone': 'cep telefonu',
   'allowed_phone_mode: {0} has no {1}': 'allowed_phone_mode: {0} dahilisinde yok: {1}',
+  'you have no extension': 'dahiliniz yok',
   'you may not change the features of {0}': '{0} dahilisinin ayarları sizin değil',
   'no person has the extension {0}': '{0} kimsenin dahilisi değil',
   '{0} has no such session': '{0} için böyle bir oturum yok',
@@ -324,6 +325,6 @@ export const features: Readonly<Record<string, string>> = {
   'must be a key in PEM': 'PEM biçiminde anahtar olmalı',
   'must be letters, digits and "._:-", beginning with a letter or digit':
     'harf, rakam ve "._:-" karakterlerinden oluşmalı, harf ya da rakamla başlamalı',
-  'the channel must be waiting': 'bekleyen bir kanal değil',
+  'this is not a channel that waits for a mobile device': 'bu, mobil cihazı bekleyen bir kanal değil',
   'must be an address': 'adres olmalı',
 };

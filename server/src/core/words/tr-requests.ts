@@ -45,7 +45,7 @@ export const requests: Readonly<Record<string, string>> = {
   'this node cannot tell whether another one leads the site now':
     'bu düğüm şu anda siteyi başka birinin yönetip yönetmediğini bilemiyor',
   'the engine is not connected': 'santral bağlı değil',
-  'a check of the ways is under way': 'yolların denetimi sürüyor',
+  'a path check is already running': 'yolların denetimi zaten sürüyor',
   'host: name or address of the site for other machines; the network has no external_address':
     'host: sitenin öteki makineler için adı ya da adresi; ağın external_address değeri yok',
   'SIP listens on {0} only, which no other machine reaches: set OFFHOOK_SIP_LISTEN':
@@ -153,7 +153,8 @@ export const requests: Readonly<Record<string, string>> = {
     '{1} için {0} değişiklik zaten bekliyor; daha sonra yeniden deneyin',
   'too many writes are waiting': 'çok sayıda yazma bekliyor',
   'the earlier writes did not finish': 'bundan önceki yazmalar bitmedi',
-  'more than {0} streams are open': '{0} akıştan çoğu açık',
+  '{0} streams of this person or key are open already; close one':
+    'bu kişinin ya da anahtarın {0} akışı zaten açık; birini kapatın',
   'topics: you have no access to {0}': 'topics: {0} konusuna erişiminiz yok',
   'topics: {0} is personal and not available to API keys':
     'topics: {0} kişiseldir ve API anahtarlarına açık değildir',
@@ -164,7 +165,8 @@ export const requests: Readonly<Record<string, string>> = {
     'ikili çerçeve: her çerçeveyi tek JSON nesnesi içeren metin olarak gönderin',
   'more than 100 frames per second; send fewer': "saniyede 100'den fazla çerçeve; daha az gönderin",
   'too many changes of the subscription; slow down': 'abonelik çok sık değişti; yavaşlayın',
-  'more than {0} commands are under way': '{0} komuttan çoğu sürüyor',
+  '{0} commands of this stream are under way; wait for one of them':
+    'bu akışın {0} komutu sürüyor; birinin bitmesini bekleyin',
   'topics: more than {0} in one subscription': 'topics: tek abonelikte {0} konudan çok',
   'the snapshot cannot be built now; try again later':
     'anlık durum şu anda oluşturulamıyor; daha sonra yeniden deneyin',
@@ -248,7 +250,6 @@ export const requests: Readonly<Record<string, string>> = {
   'body: the percent-encoding is not valid': 'body: yüzde kodlaması geçerli değil',
   'there is no such path; this address has /metrics, /healthz and /readyz':
     'böyle bir yol yok; bu adreste /metrics, /healthz ve /readyz var',
-  'this path takes GET': 'bu yol GET kabul eder',
   'the service failed': 'hizmet başarısız oldu',
   'this site requires a second factor: POST /api/v1/session/otp, then /api/v1/session/otp/confirm':
     'bu yer ikinci etken istiyor: POST /api/v1/session/otp, sonra /api/v1/session/otp/confirm',

@@ -91,7 +91,7 @@ export const tr: Words = {
       'çok sayıda komut reddedildi; bir sonrakinden önce bir saniye bekleyin',
     'there is no such path; the paths are listed in /api/v1/openapi.json':
       'böyle bir yol yok; yollar /api/v1/openapi.json belgesinde',
-    'this path takes {0}': 'bu yol şunları kabul eder: {0}',
+    'this path accepts only {0}': 'bu yol yalnızca şunları kabul eder: {0}',
     'sign in first': 'önce oturum açın',
     'sign in again': 'yeniden oturum açın',
     'unknown person or wrong password': 'kişi bilinmiyor ya da parola yanlış',

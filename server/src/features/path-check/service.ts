@@ -120,7 +120,7 @@ export class PathChecks {
       throw new ServiceError('engine_unavailable', 'the path check is not available with this engine');
     if (!up()) throw new ServiceError('engine_unavailable', 'the engine is not connected');
     if (this.#running !== null)
-      throw new ServiceError('check_running', 'a check of the ways is under way', { retry_after_seconds: 5 });
+      throw new ServiceError('check_running', 'a path check is already running', { retry_after_seconds: 5 });
     this.#begin(probe);
     await this.record(actor, 'path_check.start');
     return await this.state();

@@ -98,8 +98,9 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
 
   const ensureMay = (who: Principal, extension: string): void => {
     const supervises = who.key === null && includesLevel(who.level, 'supervisor');
-    if (!supervises && (extension === '' || who.extension !== extension)) {
-      throw new ServiceError('forbidden', say`you may not change the features of ${extension || 'nobody'}`);
+    if (extension === '') throw new ServiceError('forbidden', 'you have no extension');
+    if (!supervises && who.extension !== extension) {
+      throw new ServiceError('forbidden', say`you may not change the features of ${extension}`);
     }
     if (directory.byExtension(extension)?.active !== true) {
       throw new ServiceError('not_found', say`no person has the extension ${extension}`);

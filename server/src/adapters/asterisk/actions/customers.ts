@@ -167,7 +167,7 @@ export const storeActions = (
     keepWakeable: (changes, options = {}) => keepAll(WAKEABLE, changes, () => '1', options),
     async answerWake(Channel, seconds, options = {}) {
       if (!WAKING_CHANNEL.test(Channel))
-        throw new ServiceError('invalid_request', 'the channel must be waiting');
+        throw new ServiceError('invalid_request', 'this is not a channel that waits for a mobile device');
       const [Variable, Value] = seconds === null ? [WAKE_OVER, '1'] : [WAKE_SECONDS, String(seconds)];
       const timed = { ...options, ms: ACTION_MS.member };
       const { ok, message } = await actions().action('Setvar', { Channel, Variable, Value }, timed);
