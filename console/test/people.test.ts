@@ -491,7 +491,7 @@ describe('console people', () => {
     await page.getByLabel('Search').fill('queue:support');
     await page
       .getByRole('row')
-      .filter({ hasText: 'Support → Help desk' })
+      .filter({ hasText: /Title: Support → Help desk/ })
       .getByRole('link', { name: 'Queue support' })
       .waitFor();
     const download = page.waitForEvent('download');

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { Area, Operation } from '@offhook/contract/operation.ts';
 import { kindOperations } from '@offhook/contract/operations/config.ts';
+import { auditDetails } from './support/audit-details.ts';
 import { REPOSITORY, readSources } from './support/sources.ts';
 
 /** Writes that the audit trail has no line of, with the reason. */
@@ -18,6 +19,14 @@ const UNAUDITED: Readonly<Record<string, string>> = {
   '/api/v1/session/otp': 'counts once it is confirmed',
   '/api/v1/stream/ticket': 'a pass for a socket',
   '/api/v1/webhooks/:id/test': 'the delivery log has it',
+};
+
+/** Files with details that are named at run time, with the reason why that needs no words here. */
+const COMPUTED: Readonly<Record<string, string>> = {
+  'server/src/features/audit/service.ts': 'reads what others wrote',
+  'server/src/features/console-settings/service.ts': 'settings of the console, which it also writes by name',
+  'server/src/features/pbx-config/draft.ts': 'fields of the configuration, in console/locales/*/fields.json',
+  'server/src/features/self-service/change.ts': 'features of an extension, which it also writes by name',
 };
 
 async function everyOperation(): Promise<Operation[]> {
@@ -67,4 +76,18 @@ test('audit - every action that an operation names is written by the server', as
   const named = (await everyOperation()).flatMap(actionsOf);
   const unwritten = named.filter((action) => !isWritten(action));
   assert.deepEqual(unwritten, [], `no code below server/src writes these actions: ${unwritten.join(', ')}`);
+});
+
+test('audit - the console has words for every name that the server can write in `detail`', async () => {
+  const { names, computed } = auditDetails();
+  assert.ok(names.size > 80, `only ${names.size} names were found: the test looks in the wrong place`);
+  const remedy = 'type these details as `AuditEntry["detail"]`, or add a row of COMPUTED';
+  assert.deepEqual([...computed].toSorted(), Object.keys(COMPUTED), remedy);
+  for (const language of ['en', 'de', 'tr']) {
+    const file = path.join(REPOSITORY, `console/locales/${language}/audit-details.json`);
+    const words = JSON.parse(await readFile(file, 'utf8')) as Readonly<Record<string, string>>;
+    // The former value of `x` is `was_x`, which the console shows beside the new one.
+    const missing = [...names].filter(([name]) => words[name.replace(/^was_/, '')] === undefined);
+    assert.deepEqual(missing, [], `add these names to ${path.relative(REPOSITORY, file)}`);
+  }
 });

@@ -57,7 +57,7 @@ function AuditLine({ row, names }: { readonly row: AuditRow; readonly names: Nam
         {detail.map(([name, value]) => (
           <Text key={name} size="xs" style={{ overflowWrap: 'anywhere' }}>
             <Text span size="xs" c="dimmed">
-              {detailName(name)}:
+              {detailName(row, name)}:
             </Text>{' '}
             {before(name) !== undefined && (
               <>

@@ -1,6 +1,6 @@
 import type { SiteNode } from '@offhook/contract/nodes.ts';
 import { audited } from '../../commands/audited.ts';
-import type { Audit } from '../../ports/audit.ts';
+import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { SeenNode, SiteNodes } from '../../ports/site-nodes.ts';
 import { canLead, checkDrain, checkSwitch, checkUndrain, isDrained } from './state.ts';
@@ -68,7 +68,7 @@ export class NodesService {
     asked: {
       readonly action: string;
       readonly check: (all: readonly SeenNode[], name: string) => void;
-      readonly detail?: Readonly<Record<string, number>>;
+      readonly detail?: AuditEntry['detail'];
     },
     work: (nodes: Pick<SiteNodes, 'wish' | 'drain'>) => Promise<unknown>,
   ): Promise<void> {

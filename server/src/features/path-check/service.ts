@@ -13,7 +13,7 @@ import { createTable } from '../../core/schema.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { missing } from '../../core/files.ts';
-import type { Audit } from '../../ports/audit.ts';
+import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Gauges } from '../../ports/metrics.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Common } from '../../ports/common.ts';
@@ -141,7 +141,7 @@ export class PathChecks {
     await this.record(actor, 'path_check.browser', { failed: failed.join(' ') });
     return await this.state();
   }
-  record(actor: Actor, action: string, detail: Record<string, string> = {}): Promise<void> {
+  record(actor: Actor, action: string, detail: AuditEntry['detail'] = {}): Promise<void> {
     const { caller, ip } = actor;
     return this.#deps.audit.record({
       action,

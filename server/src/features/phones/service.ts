@@ -10,6 +10,7 @@ import { networkOf } from '../../core/networks.ts';
 import { createRateLimit } from '../../core/rate-limit.ts';
 import type { RateLimit } from '../../core/rate-limit.ts';
 import { say } from '../../core/said.ts';
+import type { AuditEntry } from '../../ports/audit.ts';
 import type { PhoneVerbs } from '../../ports/engine-verbs.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
@@ -412,7 +413,7 @@ export class Phones {
     { caller, ip }: Actor,
     action: string,
     object: string,
-    detail: Record<string, string>,
+    detail: NonNullable<AuditEntry['detail']>,
   ): Promise<void> {
     const actor = caller.extension || caller.username;
     await this.#deps.audit.record({ action, actor, object, outcome: 'ok', ip, detail });

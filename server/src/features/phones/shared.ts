@@ -1,6 +1,7 @@
 /** Signs people out of shared phones after the configured hours or when phone or person is deleted; audits sign-ins. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { hasCode, messageOf } from '../../core/errors.ts';
+import type { AuditEntry } from '../../ports/audit.ts';
 import type { SignedBy } from '../../ports/engine-events.ts';
 import type { PhoneVerbs } from '../../ports/engine-verbs.ts';
 import type { LiveView } from '../../ports/live.ts';
@@ -82,7 +83,7 @@ export class SharedPhones {
     action: string,
     outcome: 'ok' | 'refused',
     { phone, extension }: { readonly phone: string; readonly extension: string | null },
-    detail: Record<string, string> = {},
+    detail: AuditEntry['detail'] = {},
   ): void {
     const { audit, log } = this.#deps;
     this.#lines = this.#lines

@@ -6,7 +6,7 @@ import type { Log } from '../../core/log.ts';
 import { Queue } from '../../core/queue.ts';
 import { hashPassword, isOutdated, overloaded, verifyPassword } from './password.ts';
 import type { PasswordCost } from './password.ts';
-import type { Audit } from '../../ports/audit.ts';
+import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
 import type { Authenticator, Caller } from '../../ports/http.ts';
@@ -510,7 +510,7 @@ export class Sessions implements Authenticator {
   async #recordLogin(
     { session_id, person }: Issued,
     { device_name, platform, ip }: Pick<LoginInput, 'device_name' | 'platform' | 'ip'>,
-    more: Readonly<Record<string, string>> = {},
+    more: AuditEntry['detail'] = {},
   ): Promise<void> {
     try {
       await this.#audit.record(

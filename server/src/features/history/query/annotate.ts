@@ -11,6 +11,7 @@ import { includesLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { say } from '../../../core/said.ts';
 import { historyOf, historySince, reaches } from '../../../rights/rights.ts';
+import type { AuditEntry } from '../../../ports/audit.ts';
 import type { Caller } from '../../../ports/http.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Actor } from '../../../ports/operations.ts';
@@ -65,7 +66,7 @@ export function createNotes({ store, audit, clock }: NotesDeps): Notes {
       db: Kysely<Tables>,
       calls: readonly string[],
       record: ConversationRecord,
-    ) => Promise<readonly [R, Record<string, string | number>]>,
+    ) => Promise<readonly [R, NonNullable<AuditEntry['detail']>]>,
   ): Promise<R> {
     const { root, result, detail } = await store.transaction<Tables, Changed<R>>(async (db) => {
       const found = await conversationByCall(db, id, historyOf(caller, 'write'), historySince(caller));
@@ -129,7 +130,7 @@ export function createNotes({ store, audit, clock }: NotesDeps): Notes {
 interface Changed<R> {
   readonly root: string;
   readonly result: R;
-  readonly detail: Record<string, string | number>;
+  readonly detail: NonNullable<AuditEntry['detail']>;
 }
 
 /** Limits per conversation: after many transfers, one person's reports must leave room for the others'. */
