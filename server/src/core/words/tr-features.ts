@@ -22,7 +22,7 @@ export const features: Readonly<Record<string, string>> = {
   'too many codes are open; try again in two minutes':
     'çok fazla açık kod var; iki dakika sonra yeniden deneyin',
   'this person has a second factor and must create the code in their own account':
-    'bu kişinin ikinci etkeni var; kodu kendi hesabında oluşturur',
+    'bu kişinin ikinci doğrulaması var; kodu kendi hesabında oluşturur',
   'extension: this person has no password, so a sign-in code cannot be created':
     'extension: bu kişinin parolası yok',
   'the engine adapter failed: {0}': 'santral bağlantısı başarısız oldu: {0}',

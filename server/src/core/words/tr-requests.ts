@@ -252,7 +252,7 @@ export const requests: Readonly<Record<string, string>> = {
     'böyle bir yol yok; bu adreste /metrics, /healthz ve /readyz var',
   'the service failed': 'hizmet başarısız oldu',
   'this site requires a second factor: POST /api/v1/session/otp, then /api/v1/session/otp/confirm':
-    'bu yer ikinci etken istiyor: POST /api/v1/session/otp, sonra /api/v1/session/otp/confirm',
+    'bu yer ikinci doğrulama istiyor: POST /api/v1/session/otp, sonra /api/v1/session/otp/confirm',
   'this path accepts no WebSocket; the event stream is /api/v1/stream':
     'bu yol WebSocket kabul etmez; olay akışı /api/v1/stream yolundadır',
   'Origin: this origin is not allowed; an administrator can add it to the allowed origins':
