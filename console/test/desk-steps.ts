@@ -69,6 +69,9 @@ export const isIn = (page: Page, word: string): Promise<void> =>
   stateOf(page).getByRole('status').getByText(word, { exact: true }).waitFor();
 export const press = (page: Page, name: string): Promise<void> =>
   page.getByRole('button', { name, exact: true }).click();
+/** The desk has the queues of a sign-in: as its buttons change, a click may fall into the moment in which they take none. */
+export const showsSignIn = (page: Page): Promise<void> =>
+  page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
 
 /** Presses a key once its button is there and enabled: one that is pressed while another action runs does nothing. */
 export const byKey = async (page: Page, letter: string): Promise<void> => {

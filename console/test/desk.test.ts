@@ -17,6 +17,7 @@ import {
   offered,
   press,
   region,
+  showsSignIn,
   stateOf,
   strangerOf,
 } from './desk-steps.ts';
@@ -58,6 +59,7 @@ describe('agent desk', () => {
     await isIn(page, 'Available');
     await isChecked(page.getByRole('switch', { name: 'Work in Sales' }), false);
     await engineSays('sales', null);
+    await showsSignIn(page);
     await press(page, 'Sign in to all queues');
     await engineSays('sales', /1003/);
     await until('both are on', () => page.getByRole('switch', { name: 'Work in Sales' }).isChecked());

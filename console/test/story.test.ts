@@ -2,7 +2,7 @@ import { before, describe, test } from 'node:test';
 import { comesInEngine } from '../../server/test/support/steps.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { addExtension, addQueue, applyDraft } from './admin-steps.ts';
-import { close, isIn, press, region } from './desk-steps.ts';
+import { close, isIn, press, region, showsSignIn } from './desk-steps.ts';
 import { buildFirst, consoleOf, openConsole } from './rig.ts';
 
 describe('the story of the console', () => {
@@ -27,6 +27,7 @@ describe('the story of the console', () => {
     await agent.locator('input[name=password]').fill(password);
     await agent.locator('button[type=submit]').click();
     await press(agent, 'Sign in to all queues');
+    await showsSignIn(agent);
     await press(agent, 'Use the phone of this page');
     await agent.getByRole('button', { name: 'Phone: ready' }).waitFor();
     await isIn(agent, 'Available');
