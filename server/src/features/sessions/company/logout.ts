@@ -2,6 +2,7 @@
 import { company as operations } from '@offhook/contract/operations/session.ts';
 import { ServiceError, hasCode } from '../../../core/errors.ts';
 import { networkOf } from '../../../core/networks.ts';
+import { Queue } from '../../../core/queue.ts';
 import { createRateLimit } from '../../../core/rate-limit.ts';
 import type { Common } from '../../../ports/common.ts';
 import type { Served } from '../../../ports/operations.ts';
@@ -24,26 +25,27 @@ export function companyOperations({
   readonly logouts: CompanyLogouts;
 }): Served<typeof operations> {
   const failures = createRateLimit(clock, REFUSED_OF_NETWORK);
-  let checking = 0;
-  async function carryOut(token: string, ip: string): Promise<void> {
+  const checks = new Queue({
+    places: AT_ONCE,
+    most_waiting: 0,
+    refusal: () => new ServiceError('overloaded', 'too many logouts at once; try again shortly'),
+  });
+  async function carryOut(from: Pick<OpenIdProvider, 'logout'>, token: string, ip: string): Promise<void> {
     const network = networkOf(ip);
     if (failures.left(network).remaining < 1)
       throw new ServiceError('too_many_requests', 'too many refused logouts; wait a moment', {
         retry_after_seconds: 2,
       });
-    if (checking >= AT_ONCE)
-      throw new ServiceError('overloaded', 'too many logouts at once; try again shortly');
-    checking += 1;
-    try {
-      await logouts.end(await provider!.logout(token), ip);
-    } catch (error) {
-      if (hasCode(error, 'store_unavailable')) throw error;
-      failures.allows(network);
-      log.warn({ error: reasonOf(error), ip }, 'a logout of the company was refused');
-      throw refusedLogout();
-    } finally {
-      checking -= 1;
-    }
+    await checks.run(async () => {
+      try {
+        await logouts.end(await from.logout(token), ip);
+      } catch (error) {
+        if (hasCode(error, 'store_unavailable')) throw error;
+        failures.allows(network);
+        log.warn({ error: reasonOf(error), ip }, 'a logout of the company was refused');
+        throw refusedLogout();
+      }
+    });
   }
   return {
     operations,
@@ -51,7 +53,7 @@ export function companyOperations({
       async logout({ request }, { body: { logout_token: token } }) {
         if (provider === null)
           throw new ServiceError('not_found', 'this site has no sign-in with the company account');
-        await carryOut(token, request.ip);
+        await carryOut(provider, token, request.ip);
       },
     },
   };
