@@ -30,11 +30,7 @@ export class OneSession {
       client = await opening;
       // Ending a session during a statement closes its connection.
       timer = setTimeout(() => this.#drop(opening), ANSWER_MS);
-      const { rows, rowCount } = await client.query<R>({
-        text,
-        ...(values === undefined ? {} : { values: values.slice() }),
-        ...(name === undefined ? {} : { name }),
-      });
+      const { rows, rowCount } = await client.query<R>({ text, values: values?.slice(), name });
       return { rows, count: rowCount ?? 0 };
     } catch (error) {
       this.#drop(opening);
