@@ -95,7 +95,7 @@ describe('agent desk', () => {
     const login = page.getByRole('button', { name: 'Sign in to all queues' });
     const before = await login.boundingBox();
     read.resolve();
-    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await showsSignIn(page);
     assert.deepEqual(await login.boundingBox(), before);
     await close(page);
   });
