@@ -37,19 +37,25 @@ test('call quality - each interval has its own quality, and the call that of all
   assert.ok(bad < 2.7);
   meter.add(counted({ received: 180, lost: 20 }), 2);
   assert.equal(meter.now, null, 'nothing came');
+  meter.skip();
+  meter.add(counted({ received: 180, lost: 20 }), 2);
+  meter.add(counted({ received: 190, lost: 60 }), 2);
+  assert.equal(meter.now, null, 'the numbers of the packets jumped over a hold');
+  meter.add(counted({ received: 290, lost: 60 }), 2);
+  assert.equal(meter.now!.loss, 0);
   // A late packet is not lost.
-  meter.add(counted({ received: 281, lost: 19 }), 2);
+  meter.add(counted({ received: 381, lost: 59 }), 2);
   assert.equal(meter.now!.loss, 0);
   const { mos, worst_mos, ...report } = meter.report()!;
   assert.equal(worst_mos, Math.round(bad * 100) / 100);
   assert.ok(mos > worst_mos && mos < good);
   assert.deepEqual(report, {
     codec: 'opus',
-    loss: 0.0633,
-    jitter_ms: 3.3,
+    loss: 0.0475,
+    jitter_ms: 3,
     round_trip_ms: 40,
-    packets_received: 281,
+    packets_received: 381,
     packets_lost: 19,
-    duration_seconds: 6,
+    duration_seconds: 8,
   });
 });

@@ -63,6 +63,11 @@ export interface QualityMeter {
   /** The last interval; null where no packet was received or lost. */
   readonly now: CallQuality | null;
   add(counted: Counted, seconds: number): void;
+  /**
+   * Ends the interval without a quality at the next received packet: after a hold, the numbers of the exchange's packets jump,
+   * which the browser counts as loss.
+   */
+  skip(): void;
   /** Null where no interval could be measured. */
   report(): QualityReport | null;
 }
@@ -79,6 +84,8 @@ export function createQualityMeter(): QualityMeter {
   };
   let now: CallQuality | null = null;
   let seconds = 0;
+  let skips = false;
+  let lostInHolds = 0;
   const scores: number[] = [];
   const jitters: number[] = [];
   const trips: number[] = [];
@@ -93,6 +100,11 @@ export function createQualityMeter(): QualityMeter {
       const played = counted.played - before.played;
       const buffered = played > 0 ? ((counted.waited_seconds - before.waited_seconds) / played) * 1000 : 0;
       before = counted;
+      if (skips && received > 0) {
+        skips = false;
+        lostInHolds += lost;
+        return;
+      }
       // Without any packet, as on hold, the interval has no quality.
       if (received + lost === 0) {
         now = null;
@@ -111,13 +123,17 @@ export function createQualityMeter(): QualityMeter {
       if (counted.jitter_ms !== null) jitters.push(counted.jitter_ms);
       if (counted.round_trip_ms !== null) trips.push(counted.round_trip_ms);
     },
+    skip() {
+      skips = true;
+      now = null;
+    },
     report() {
       const mos = mean(scores);
       if (mos === null) return null;
       const { received, lost, codec } = before;
       const jitter = mean(jitters);
       const trip = mean(trips);
-      const gone = Math.max(0, lost);
+      const gone = Math.max(0, lost - lostInHolds);
       return {
         codec: codec === '' ? 'unknown' : codec,
         mos: rounded(mos, 2),

@@ -165,7 +165,8 @@ export class SipCall {
       await reinvite(this.session, { hold: on });
       if ((this.session.state as SessionState) !== SessionState.Established) return;
       this.#held = on;
-      this.#show({ state: on ? 'held' : 'talking' });
+      this.#meter.skip();
+      this.#show({ state: on ? 'held' : 'talking', quality: null });
     });
   }
   mute(on: boolean): void {
