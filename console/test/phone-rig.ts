@@ -101,6 +101,21 @@ export async function withoutPath(page: Page, steps: () => Promise<void>): Promi
   await page.evaluate(`delete window.pathless.localDescription`);
 }
 
+/** Watches each frame of a call: where “Hang up” is, px from the top, and the percentages of loss that are shown. */
+export async function watchCall(page: Page): Promise<() => Promise<{ tops: number[]; losses: number[] }>> {
+  await page.evaluate(`(() => {
+    const tops = new Set(), losses = new Set();
+    window.seenCall = () => ({ tops: [...tops], losses: [...losses] });
+    (function look() {
+      for (const button of document.querySelectorAll('#phone button'))
+        if (button.textContent === 'Hang up') tops.add(Math.round(button.getBoundingClientRect().top));
+      const lost = /MOS .* ([\\d.]+)% lost/.exec(document.querySelector('#phone')?.textContent ?? '');
+      if (lost !== null) losses.add(Number(lost[1]));
+      requestAnimationFrame(look);
+    })();
+  })()`);
+  return () => page.evaluate('window.seenCall()');
+}
 /**
  * The next call of this method of the page does not settle, as a question to the person that stays open, or work of a connection
  * that was closed meanwhile. Returns a wait for that call.

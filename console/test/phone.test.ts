@@ -36,6 +36,7 @@ import {
   stalls,
   tabOf,
   talks,
+  watchCall,
   wired,
   withoutPath,
 } from './phone-rig.ts';
@@ -96,7 +97,8 @@ describe('phone', () => {
       const { calls } = (await get(extension, 'calls')) as {
         calls: { legs: { extension: string | null; held: boolean }[] }[];
       };
-      return calls.some((call) => call.legs.some((leg) => leg.extension === extension && leg.held === on));
+      const legs = calls.flatMap((call) => call.legs).filter((leg) => leg.extension === extension);
+      return legs.length > 0 && legs.some((leg) => leg.held) === on;
     });
 
   /** The phones of 1008 and 1009, in a call with each other. */
@@ -107,12 +109,18 @@ describe('phone', () => {
   };
   /** 1008 holds 1009 and resumes; both hear each other again. */
   const holdsAndResumes = async (a: Page, b: Page): Promise<void> => {
+    const seen = await watchCall(a);
     await button(a, 'Hold').click();
     await says(a, 'On hold');
     await held('1008', true);
     await button(a, 'Resume').click();
     await says(a, 'In the call');
     await talks(b, '1009');
+    await panel(a).getByText(/^MOS/).waitFor();
+    const { tops, losses } = await seen();
+    assert.equal(tops.length, 1, `“Hang up” moved to ${tops.join(', ')} px`);
+    // After a hold, the numbers of the exchange's packets jump: no packet was lost.
+    assert.ok(losses.length > 0 && losses.every((lost) => lost < 5), `${losses.join(', ')} % lost`);
   };
 
   test('phone - two pages talk, over a change of page; hold, mute and tones reach the other side; the quality is told', async () => {

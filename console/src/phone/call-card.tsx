@@ -188,8 +188,6 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
       aria-label={`${whoOf(call)}, ${stateWords(call)}`}
     >
       <CallHead call={call} consulted={first} />
-      {known !== undefined && up && <RecordingSign call={known} own={!listens} />}
-      {call.state === 'talking' && isMet(call) && <QualityView quality={call.quality} />}
       {call.state === 'incoming' && <Ringing call={call} others={others} />}
       {up && (
         <div className={styles.actions}>
@@ -250,7 +248,9 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
           {first === undefined ? t('hang_up') : t('back_to', { who: whoOf(first) })}
         </Button>
       )}
-      {/* Below the buttons, which must not move when it arrives. */}
+      {/* Below the buttons, which must not move when one of these changes. */}
+      {known !== undefined && up && <RecordingSign call={known} own={!listens} />}
+      {up && isMet(call) && <QualityView quality={call.quality} shown={call.state === 'talking'} />}
       {call.state !== 'ended' && !listens && (
         <Suspense>
           <CustomerCard number={call.number} name={call.name} history={call.state === 'incoming'} />

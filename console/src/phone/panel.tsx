@@ -143,14 +143,15 @@ function Body({ state, asked }: { readonly state: PhoneState; readonly asked: As
   const alive = calls.some(isLive);
   return (
     <>
+      {calls.map((call) => (
+        <CallCard key={call.id} call={call} others={calls.filter((other) => other !== call)} />
+      ))}
+      {/* Below the buttons of the calls, which must not move when it appears. */}
       {status.is === 'refused' && <Trouble trouble={status.problem} onRetry={() => phone.retry()} />}
       {status.is === 'away' && <Trouble trouble="away" />}
       {trouble !== null && !(trouble === 'away' && status.is === 'away') && (
         <Trouble trouble={trouble} onClose={() => phone.softphone?.dismiss()} />
       )}
-      {calls.map((call) => (
-        <CallCard key={call.id} call={call} others={calls.filter((other) => other !== call)} />
-      ))}
       <ParkedCalls calls={parkable.values()} />
       {!alive && status.is !== 'refused' && <Dial asked={asked} />}
     </>

@@ -10,12 +10,17 @@ const t = wordsOf('phone');
 
 const BARS = [1, 2, 3, 4];
 const STEPS = [2.2, 3.1, 3.6, 4.1];
-/** Quality of a call: bars, a word, and the figures on demand. */
-export function QualityView({ quality }: { readonly quality: CallQuality | null }): ReactNode {
+interface QualityViewProps {
+  readonly quality: CallQuality | null;
+  /** False on hold; its room stays, so that the buttons of a call below do not move. */
+  readonly shown: boolean;
+}
+/** Quality of a call: bars, a word and the figures, always of the same height. */
+export function QualityView({ quality, shown }: QualityViewProps): ReactNode {
   const grade = quality === null ? 'unknown' : gradeOf(quality.mos);
   const bars = quality === null ? 0 : STEPS.filter((step) => quality.mos >= step).length;
   return (
-    <div>
+    <div style={{ visibility: shown ? 'visible' : 'hidden' }}>
       <Group gap={8} wrap="nowrap" className={styles[grade]}>
         <span className={styles.bars} aria-hidden>
           {BARS.map((bar) => (
@@ -25,8 +30,12 @@ export function QualityView({ quality }: { readonly quality: CallQuality | null 
         <Text size="sm" fw={600}>
           {t(`quality_${grade}`)}
         </Text>
+        {grade === 'bad' && (
+          <Text size="xs" truncate>
+            {t('quality_bad_text')}
+          </Text>
+        )}
       </Group>
-      {/* The line is there from the beginning: the buttons below it stay in their place. */}
       <Text size="xs" c="dimmed" mih="1lh">
         {quality !== null &&
           t('quality_details', {
@@ -36,11 +45,6 @@ export function QualityView({ quality }: { readonly quality: CallQuality | null 
             trip: formatNumber(quality.round_trip_ms),
           })}
       </Text>
-      {grade === 'bad' && (
-        <Text size="xs" mt={4}>
-          {t('quality_bad_text')}
-        </Text>
-      )}
     </div>
   );
 }
