@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bridgeId, callId, channelId, nodeId } from '@offhook/contract/ids.ts';
 import type { EngineEvent } from '../../ports/engine-events.ts';
-import type { EngineChannel, EngineSnapshot, QueueMember } from '../../ports/engine-state.ts';
+import type { DeviceState, EngineChannel, EngineSnapshot, QueueMember } from '../../ports/engine-state.ts';
 import { FEATURES_OFF } from '../../ports/engine-state.ts';
 import { Mirror } from './mirror.ts';
 
@@ -202,4 +202,26 @@ test('mirror - places in a queue follow from who got in before and who left', ()
     [id(5), 2],
     [id(2), 3],
   ]);
+});
+test('mirror - an engine is unreached while its endpoint is unavailable, by facts and by snapshots', () => {
+  const mirror = new Mirror();
+  const now = (endpoint: string, state: DeviceState): EngineEvent => ({
+    at: 0,
+    type: 'device.state',
+    endpoint,
+    state,
+  });
+  mirror.apply(now('engine-b', 'UNAVAILABLE'));
+  mirror.apply(now('engine-c', 'NOT_INUSE'));
+  mirror.apply(now('1001', 'UNAVAILABLE'));
+  assert.deepEqual(mirror.unreached, ['b']);
+  mirror.apply(now('engine-b', 'NOT_INUSE'));
+  mirror.apply(now('engine-c', 'UNAVAILABLE'));
+  assert.deepEqual(mirror.unreached, ['c']);
+  const fresh = new Mirror();
+  fresh.load({ ...base, devices: [{ endpoint: 'engine-d', state: 'UNAVAILABLE' }] });
+  mirror.adopt(fresh);
+  assert.deepEqual(mirror.unreached, ['d']);
+  mirror.load(base);
+  assert.deepEqual(mirror.unreached, []);
 });

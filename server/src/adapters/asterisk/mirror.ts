@@ -36,6 +36,8 @@ export class Mirror implements Known {
   #parked = new Map<ChannelId, ParkedChannel>();
   #queues = new Map<string, MirroredQueue>();
   #devices = new Map<string, DeviceState>();
+  /** Counted as devices change: the status of the engine, which has them, is read for each agent and each queue event. */
+  #unreached = new Set<string>();
   #features = new Map<string, ExtensionFeatures>();
   #trunks = new Map<string, EngineTrunk>();
   #signed = new Map<string, SignedIn>();
@@ -50,11 +52,16 @@ export class Mirror implements Known {
 
   /** Nodes of the other engines of the site that do not answer OPTIONS of this one. */
   get unreached(): readonly string[] {
-    return [...this.#devices].flatMap(([endpoint, state]) =>
-      endpoint.startsWith(ENGINE) && state === 'UNAVAILABLE' ? [endpoint.slice(ENGINE.length)] : [],
-    );
+    return [...this.#unreached];
   }
 
+  #setDevice({ endpoint, state }: EngineSnapshot['devices'][number]): void {
+    this.#devices.set(endpoint, state);
+    if (!endpoint.startsWith(ENGINE)) return;
+    const node = endpoint.slice(ENGINE.length);
+    if (state === 'UNAVAILABLE') this.#unreached.add(node);
+    else this.#unreached.delete(node);
+  }
   #patch(id: ChannelId, change: Partial<EngineChannel>): void {
     const known = this.#channels.get(id);
     if (known !== undefined) this.#channels.set(id, { ...known, ...change });
@@ -158,7 +165,7 @@ export class Mirror implements Known {
         this.#queues.get(e.queue)?.members.delete(e.interface);
         return;
       case 'device.state':
-        this.#devices.set(e.endpoint, e.state);
+        this.#setDevice(e);
         return;
       case 'trunk.contact': {
         const { endpoint } = e;
@@ -213,6 +220,7 @@ export class Mirror implements Known {
     this.#parked = other.#parked;
     this.#queues = other.#queues;
     this.#devices = other.#devices;
+    this.#unreached = other.#unreached;
     this.#features = other.#features;
     this.#trunks = other.#trunks;
     this.#signed = other.#signed;
@@ -231,7 +239,7 @@ export class Mirror implements Known {
         members: new Map(q.members.map((m) => [m.interface, m])),
         callers: new Map(q.callers.toSorted((a, b) => a.position - b.position).map((c) => [c.channel, c])),
       });
-    for (const d of s.devices) this.#devices.set(d.endpoint, d.state);
+    for (const d of s.devices) this.#setDevice(d);
     for (const [extension, f] of s.features ?? []) this.#features.set(extension, f);
     for (const trunk of s.trunks ?? []) this.#trunks.set(trunk.endpoint, trunk);
     for (const [name, to] of s.switches ?? []) this.#switches.set(name, to);
