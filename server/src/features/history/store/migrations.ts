@@ -129,4 +129,10 @@ export const migrations: readonly Migration[] = [
       await sql`delete from history_test_channels`.execute(db);
     },
   },
+  {
+    // Packing and the search for lost calls go from conversations to their channels.
+    id: '0230-history-channels-by-call',
+    up: ({ schema }) =>
+      schema.createIndex('history_channels_call').on('history_channels').column('call').execute(),
+  },
 ];
