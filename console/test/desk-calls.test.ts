@@ -331,6 +331,8 @@ describe('calls of the desk', () => {
       },
       { seen: () => ({ last }) },
     );
+    const hangUp = page.locator('main [aria-keyshortcuts="x"]');
+    const before = await hangUp.boundingBox();
     // A recording is shown where one talks, and pauses there.
     await api('1003', 'POST', `/api/v1/calls/${encodeURIComponent((await ids())[0] ?? '')}/record`, {
       on: true,
@@ -344,6 +346,8 @@ describe('calls of the desk', () => {
     await panel(page).getByText('Recording', { exact: true }).waitFor();
     const two = await second.invite('1003');
     await button(page, 'Hold and answer').waitFor();
+    await calls(page).filter({ hasText: 'José' }).waitFor();
+    assert.deepEqual(await hangUp.boundingBox(), before, 'neither moves the button');
     await isWhole(page);
     await button(page, 'Hold and answer').click();
     await two.answered();

@@ -14,7 +14,6 @@ import { CallControls } from './call-controls.tsx';
 import { CrmLink } from './crm-panel.tsx';
 import { MyCalls } from './my-calls.tsx';
 import { NotesPanel, UnsentNotes, isHalfWritten } from './notes-panel.tsx';
-import { ParkedPanel } from './parked-panel.tsx';
 import { useConversation, useShownCall } from './use-desk.ts';
 import type { Conversation } from './use-desk.ts';
 import { endingOf, otherParty, ownLeg, vainEndOf } from './view.ts';
@@ -125,14 +124,7 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
     if (into.current !== null) notes.current?.querySelector<HTMLElement>(into.current)?.focus();
     into.current = null;
   }, [about]);
-  if (id === null) {
-    return (
-      <>
-        <NoCall />
-        <ParkedPanel />
-      </>
-    );
-  }
+  if (id === null) return <NoCall />;
   const party = partyOf(agent, live, conversation);
   const queue = queueOf(agent, live, conversation, queues);
   const title = queue === null ? null : queues.get(queue)?.title || queue;
@@ -148,8 +140,6 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
     !isHalfWritten(agent.extension, id);
   return (
     <>
-      {mine.own.length > 1 && <MyCalls extension={agent.extension} calls={mine} />}
-      <ParkedPanel />
       <Paper
         withBorder
         component="section"
@@ -166,12 +156,14 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
           queues={queues}
           ending={ending}
         />
-        {live !== undefined && (
-          <RecordingSign call={live} own={shown?.state === 'talking' || shown?.state === 'held'} />
-        )}
         {live !== undefined && shown !== undefined && (
           <CallControls key={live.call_id} agent={agent} one={shown} settling={mine.settling} />
         )}
+        {/* Below the buttons, which must not move when a recording begins or another call rings. */}
+        {live !== undefined && (
+          <RecordingSign call={live} own={shown?.state === 'talking' || shown?.state === 'held'} />
+        )}
+        {mine.own.length > 1 && <MyCalls extension={agent.extension} calls={mine} />}
         <Customers key={`customer ${id}`} party={party} />
         <CrmLink
           key={`crm ${id}`}

@@ -1,6 +1,6 @@
 /** Several calls of the person: the shown one, and buttons for the others. */
 import type { ReactNode } from 'react';
-import { Badge, Paper, Text, Title } from '@mantine/core';
+import { Badge, Text, Title } from '@mantine/core';
 import { ArrowRightLeft, Pause, Phone, PhoneCall, PhoneIncoming, PhoneOff } from 'lucide-react';
 import type { LucideIcon } from 'lucide-react';
 import { formatSpan } from '../app/format.ts';
@@ -51,7 +51,7 @@ export function MyCalls({ extension, calls }: MyCallsProps): ReactNode {
   );
   useShortcut('s', next === undefined ? null : () => void action.run(labelOf(next), change(next)));
   return (
-    <Paper withBorder component="section" aria-labelledby="desk-calls" className={styles.panel ?? ''}>
+    <section aria-labelledby="desk-calls" className={styles.ownCalls}>
       <Title order={2} size="h5" id="desk-calls">
         {t('my_calls')}
       </Title>
@@ -70,7 +70,7 @@ export function MyCalls({ extension, calls }: MyCallsProps): ReactNode {
         ))}
       </ul>
       <ActionError action={action} />
-    </Paper>
+    </section>
   );
 }
 interface RowProps {

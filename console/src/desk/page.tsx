@@ -9,6 +9,7 @@ import { Empty, Failure, Loading } from '../app/states.tsx';
 import { CallPanel } from './call-panel.tsx';
 import { CallersPanel } from './callers-panel.tsx';
 import { FiguresPanel } from './figures-panel.tsx';
+import { ParkedPanel } from './parked-panel.tsx';
 import { QueuesPanel } from './queues-panel.tsx';
 import { useShortcut } from './shortcuts.ts';
 import { StatePanel } from './state-panel.tsx';
@@ -88,6 +89,7 @@ function AgentDesk({ agent, failure }: AgentDeskProps): ReactNode {
         {failure}
         <QueuesPanel agent={agent} queues={queues} />
         <CallersPanel agent={agent} queues={queues} />
+        <ParkedPanel />
         <FiguresPanel agent={agent} queues={queues} />
       </div>
       {help && (
